@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# common.sh - what the scripts of the test VM share: paths, messages, and an
+# apt of our own that reads the packages of any Debian suite and architecture
+# without touching the system's package lists.
+
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+build=${BUILD:-$top/build}
+cache=$build/cache
+arch=${ARCH:-amd64}
+
+# Kernels we know: the version as people say it, the suite that carries it and
+# the metapackage that names its newest stock image (the architecture is added).
+kernels='
+6.1	bookworm	linux-image
+'
+
+say()
+{
+	echo "$*" >&2
+}
+
+die()
+{
+	say "${0##*/}: $*"
+	exit 1
+}
+
+# kernel_row VERSION: print "suite metapackage" or fail.
+kernel_row()
+{
+	local version suite meta
+
+	while read -r version suite meta; do
+		if [[ $version && $version == "$1" ]]; then
+			echo "$suite $meta"
+			return
+		fi
+	done <<< "$kernels"
+	die "no kernel '$1' in selftests/vm/common.sh"
+}
+
+# One of us at a time works on the cache: parallel steps wait here.
+lock_cache()
+{
+	mkdir -p "$cache"
+	exec {cache_lock}> "$cache/.lock"
+	flock "$cache_lock"
+}
+
+# The URI the system's own apt uses for Debian's archive, or for its security
+# archive; MIRROR and MIRROR_SECURITY say otherwise.
+mirror()
+{
+	local kind=$1 uri release origin
+
+	if [[ $kind == main && ${MIRROR:-} ]]; then
+		echo "$MIRROR"
+		return
+	elif [[ $kind == security && ${MIRROR_SECURITY:-} ]]; then
+		echo "$MIRROR_SECURITY"
+		return
+	fi
+	# Where the lists were never fetched the origin is unknown, and the
+	# path of the archive has to do.
+	while IFS='|' read -r uri release origin; do
+		uri=${uri%/}
+		[[ $origin == Debian || ( $origin == \$* && $uri == */debian* ) ]] || continue
+		case $kind:$release in
+		security:*-security) ;;
+		main:*-security | security:*) continue ;;
+		esac
+		echo "$uri"
+		return
+	done < <(apt-get indextargets --format "\$(REPO_URI)|\$(RELEASE)|\$(ORIGIN)" \
+		 'Created-By: Packages' 'Component: main')
+	[[ $kind == security ]] && echo "$(mirror main)-security" && return
+	die "apt has no Debian archive configured; say MIRROR=<uri of one>"
+}
+
+# apt_setup SUITE [ARCH]: an apt that knows nothing but SUITE, for $arch. Leaves
+# its folder in $apt_dir and its configuration in $apt_conf; fetches nothing.
+apt_setup()
+{
+	local suite=$1 for=${2:-$arch} signed='' main security
+	local key=/usr/share/keyrings/debian-archive-keyring.gpg
+
+	apt_dir=$cache/apt/$suite-$for
+	apt_conf=$apt_dir/apt.conf
+	[[ -e $key ]] && signed=" [signed-by=$key]"
+	main=$(mirror main)
+	security=$(mirror security)
+	mkdir -p "$apt_dir"/{lists,archives}/partial
+	: > "$apt_dir/status"
+	cat > "$apt_dir/sources.list" <<-END
+	deb$signed $main $suite main
+	deb$signed $main $suite-updates main
+	deb$signed $security $suite-security main
+	END
+	cat > "$apt_conf" <<-END
+	#clear APT::Update::Post-Invoke;
+	#clear APT::Update::Post-Invoke-Success;
+	#clear DPkg::Post-Invoke;
+	APT::Architecture "$for";
+	APT::Architectures { "$for"; };
+	APT::Sandbox::User "root";
+	APT::Install-Recommends "false";
+	APT::Get::Assume-Yes "true";
+	Acquire::Languages "none";
+	Acquire::Retries "3";
+	Dir::Etc::sourcelist "$apt_dir/sources.list";
+	Dir::Etc::sourceparts "/dev/null";
+	Dir::Etc::preferences "/dev/null";
+	Dir::Etc::preferencesparts "/dev/null";
+	Dir::State "$apt_dir";
+	Dir::State::lists "$apt_dir/lists";
+	Dir::State::status "$apt_dir/status";
+	Dir::Cache "$apt_dir";
+	Dir::Cache::archives "$apt_dir/archives";
+	END
+}
+
+# apt_update: fetch the package lists. Called by whoever misses something.
+apt_update()
+{
+	say "  fetching the package lists of ${apt_dir##*/}"
+	apt-get -c "$apt_conf" -qq update >&2
+}
+
+# apt_field PACKAGE FIELD: what the newest version's record says.
+apt_field()
+{
+	apt-cache -c "$apt_conf" show --no-all-versions "$1" |
+		sed -n "s/^$2: //p" | head -n 1
+}
+
+# apt_fetch DIR PACKAGE...: the newest .deb of each PACKAGE into DIR.
+apt_fetch()
+{
+	local dir=$1
+
+	shift
+	mkdir -p "$dir"
+	(cd "$dir" && apt-get -c "$apt_conf" -qq download "$@" >&2)
+}
