@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The reader of /proc/PID/maps, smaps and smaps_rollup.
+ * Takes what it knows and passes over what it does not: later kernels add
+ * fields, and file names may hold nearly anything.
+ */
+#ifndef HUGETEXT_SMAPS_H
+#define HUGETEXT_SMAPS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct smaps_mapping {
+	uint64_t start;		/* multiples of the page size, start < end */
+	uint64_t end;
+	uint64_t offset;	/* bytes, a multiple of the page size */
+	uint64_t inode;		/* 0 where no file is mapped */
+	bool exec;
+	uint64_t file_huge_kb;	/* FilePmdMapped; 0 in maps, which has no fields */
+	uint64_t shmem_huge_kb;	/* ShmemPmdMapped: text on tmpfs */
+	const char *path;	/* as the kernel writes it: a newline is \012 */
+};
+
+/**
+ * smaps_read() - read maps, smaps or smaps_rollup
+ * @file: where from
+ * @each: called once for each mapping when all its fields are known
+ * @data: for @each
+ * @not_understood: how many lines were passed over
+ *
+ * Return: 0, or the errno of a read that failed, ESRCH for a process that
+ * has gone meanwhile.
+ */
+int smaps_read(FILE *file, void (*each)(const struct smaps_mapping *mapping, void *data),
+	       void *data, unsigned long *not_understood);
+
+#endif /* HUGETEXT_SMAPS_H */

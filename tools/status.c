@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * hugetext status: kernel, module, knobs, mechanism, hooks, counters, totals.
+ * Also the overview that the command gives when it is called alone.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hugetext.h"
+#include "output.h"
+#include "state.h"
+#include "util.h"
+
+static const struct table_column pair_columns[] = {
+	{ "", false }, { "", true }, { "", false },
+};
+
+static void print_pair(struct table *table, const char *name, const char *value,
+		       const char *remark)
+{
+	table_row(table);
+	table_cell(table, "   %s", name);
+	table_cell(table, "%s", value);
+	table_cell(table, "%s", remark);
+}
+
+static void print_pairs(const char *title, const struct state_pairs *pairs, const char *unit)
+{
+	struct table *table;
+	size_t i;
+
+	if (!pairs->nr)
+		return;
+	printf("\n%s:\n", title);
+	fflush(stdout);
+	table = table_new(pair_columns, 3, false);
+	table_no_headings(table);
+	for (i = 0; i < pairs->nr; i++)
+		print_pair(table, pairs->pair[i].name, pairs->pair[i].value, unit);
+	table_print_and_free(table);
+}
+
+static void print_knobs(const struct state *state)
+{
+	struct table *table;
+	size_t i;
+
+	printf("\nknobs (%s):\n", KNOB_DIRECTORY);
+	fflush(stdout);
+	table = table_new(pair_columns, 3, false);
+	table_no_headings(table);
+	for (i = 0; i < state->knobs.nr; i++) {
+		const struct state_pair *knob = &state->knobs.pair[i];
+		int enabled = i ? -1 : state_enabled(state);
+		const char *remark = "";
+
+		if (enabled >= 0)
+			remark = enabled_words(enabled);
+		else if (strcmp(knob->name, "rothp") == 0)
+			remark = "(module parameter)";
+		print_pair(table, knob->name, knob->value, remark);
+	}
+	table_print_and_free(table);
+}
+
+/* Hooks are sentences rather than columns: what is lost may be long. */
+static void print_hooks(const struct state_pairs *hooks)
+{
+	size_t i;
+
+	if (hooks->nr)
+		puts("\nhooks:");
+	for (i = 0; i < hooks->nr; i++)
+		printf("   %s %s\n", hooks->pair[i].name, hooks->pair[i].value);
+}
+
+static void print_status(const struct state *state)
+{
+	printf("kernel: %s\n", state->kernel ? state->kernel : "unknown");
+	if (!state->loaded)
+		puts(REMEDY_LOAD);
+	else if (state->version)
+		printf("module: loaded, version %s\n", state->version);
+	else
+		puts("module: loaded");
+	if (state->mechanism)
+		printf("mechanism: %s\n", state->mechanism);
+	if (state->debug_trouble)
+		printf("mechanism, hooks, counters: %s\n", state->debug_trouble);
+	printf("transparent_hugepage/enabled: %s\n",
+	       state->thp ? state->thp : "missing, this kernel has no transparent huge pages");
+	if (state->knobs.nr)
+		print_knobs(state);
+	print_hooks(&state->hooks);
+	print_pairs("counters", &state->counters, "");
+	print_pairs("totals", &state->totals, "kB");
+}
+
+static void json_value(struct json *json, const char *name, const char *value)
+{
+	uint64_t number;
+
+	if (parse_decimal(value, &number))
+		json_number(json, name, number);
+	else
+		json_string(json, name, value);
+}
+
+static void json_pairs(struct json *json, const char *title, const struct state_pairs *pairs,
+		       const char *suffix)
+{
+	char name[64];
+	size_t i;
+
+	json_open(json, title, '{');
+	for (i = 0; i < pairs->nr; i++) {
+		snprintf(name, sizeof(name), "%s%s", pairs->pair[i].name, suffix);
+		json_value(json, name, pairs->pair[i].value);
+	}
+	json_close(json, '}');
+}
+
+static void json_hooks(struct json *json, const struct state_pairs *hooks)
+{
+	size_t i, length;
+	char *state;
+
+	json_open(json, "hooks", '[');
+	for (i = 0; i < hooks->nr; i++) {
+		const char *value = hooks->pair[i].value;
+
+		length = strcspn(value, " ");
+		state = must_alloc(strndup(value, length));
+		json_open(json, NULL, '{');
+		json_string(json, "name", hooks->pair[i].name);
+		json_string(json, "state", state);
+		json_string(json, "lost", value[length] ? value + length + 1 : NULL);
+		json_close(json, '}');
+		free(state);
+	}
+	json_close(json, ']');
+}
+
+static void print_json(const struct state *state)
+{
+	struct json json;
+
+	json_begin(&json, stdout);
+	json_string(&json, "kernel", state->kernel);
+	json_open(&json, "module", '{');
+	json_bool(&json, "loaded", state->loaded);
+	json_string(&json, "version", state->version);
+	json_close(&json, '}');
+	json_string(&json, "mechanism", state->mechanism);
+	json_string(&json, "debugfs_trouble", state->debug_trouble);
+	json_string(&json, "transparent_hugepage", state->thp);
+	json_pairs(&json, "knobs", &state->knobs, "");
+	json_hooks(&json, &state->hooks);
+	json_pairs(&json, "counters", &state->counters, "");
+	json_pairs(&json, "totals", &state->totals, "_kb");
+	json_end(&json);
+}
+
+static void usage(void)
+{
+	fputs("Usage: hugetext status [options]\n\n"
+	      "Shows the kernel, the module, its knobs, the mechanism in use, what is hooked,\n"
+	      "counters and totals. As root it shows everything.\n\n"
+	      "Options:\n"
+	      " -J, --json           as JSON\n"
+	      SYSROOT_USAGE COMMON_USAGE, stdout);
+}
+
+int status_main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "json", no_argument, NULL, 'J' },
+		SYSROOT_OPTION, COMMON_OPTIONS, { 0 }
+	};
+	struct state state;
+	bool json = false;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "Js:hV", options, NULL)) != -1) {
+		switch (c) {
+		case 'J':
+			json = true;
+			break;
+		case 's':
+			sysroot_set(optarg);
+			break;
+		case 'h':
+			usage();
+			return HUGETEXT_FINE;
+		case 'V':
+			print_version();
+			return HUGETEXT_FINE;
+		default:
+			return HUGETEXT_TROUBLE;
+		}
+	}
+	if (optind < argc) {
+		complain("status: '%s' is one argument too many", argv[optind]);
+		return HUGETEXT_TROUBLE;
+	}
+
+	state_read(&state);
+	if (!state.kernel) {
+		char *path = sysroot_path("/proc/sys/kernel/osrelease");
+
+		complain("%s: cannot be read: is /proc mounted, is --sysroot right?", path);
+		free(path);
+		state_free(&state);
+		return HUGETEXT_TROUBLE;
+	}
+	if (json)
+		print_json(&state);
+	else
+		print_status(&state);
+	state_free(&state);
+	return HUGETEXT_FINE;
+}
+
+int overview_main(void)
+{
+	struct state state;
+	int enabled;
+
+	state_read(&state);
+	enabled = state_enabled(&state);
+	printf("hugetext: program text on 2 MiB pages, kernel %s\n",
+	       state.kernel ? state.kernel : "unknown");
+	if (!state.loaded) {
+		puts("state: the module is not loaded\n"
+		     "next:  modprobe hugetext (as root)");
+	} else if (enabled < 0) {
+		puts("state: the module is loaded, but hugetext_enabled cannot be read\n"
+		     "next:  dmesg | grep hugetext (as root)");
+	} else if (!(enabled & ENABLED_FILE)) {
+		printf("state: the module is loaded, hugetext_enabled is %d: %s\n"
+		       "next:  hugetext enable (as root)\n", enabled, enabled_words(enabled));
+	} else if (state.mechanism && strcmp(state.mechanism, "none") == 0) {
+		printf("state: hugetext_enabled is %d, but this kernel offers no way that works\n"
+		       "next:  hugetext status\n", enabled);
+	} else {
+		printf("state: hugetext_enabled is %d: %s\n"
+		       "next:  hugetext stat\n", enabled, enabled_words(enabled));
+	}
+	puts("See also: hugetext --help");
+	state_free(&state);
+	return HUGETEXT_FINE;
+}

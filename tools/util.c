@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Complaints, and files below /proc and /sys.
+ * Every path goes through the sysroot, so that stored trees can be read.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "hugetext.h"
+#include "util.h"
+
+static const char *sysroot = "";
+
+void complain(const char *format, ...)
+{
+	va_list arguments;
+
+	fflush(stdout);
+	fputs("hugetext: ", stderr);
+	va_start(arguments, format);
+	vfprintf(stderr, format, arguments);
+	va_end(arguments);
+	fputc('\n', stderr);
+}
+
+void *must_alloc(void *pointer)
+{
+	if (!pointer) {
+		complain("out of memory");
+		exit(HUGETEXT_TROUBLE);
+	}
+	return pointer;
+}
+
+void sysroot_set(const char *directory)
+{
+	sysroot = directory;
+}
+
+static char *path_from(const char *format, va_list arguments)
+{
+	char *path, *whole;
+
+	if (vasprintf(&path, format, arguments) < 0)
+		must_alloc(NULL);
+	if (asprintf(&whole, "%s%s", sysroot, path) < 0)
+		must_alloc(NULL);
+	free(path);
+	return whole;
+}
+
+char *sysroot_path(const char *format, ...)
+{
+	va_list arguments;
+	char *path;
+
+	va_start(arguments, format);
+	path = path_from(format, arguments);
+	va_end(arguments);
+	return path;
+}
+
+bool sysroot_exists(const char *path)
+{
+	char *whole = sysroot_path("%s", path);
+	bool exists = access(whole, F_OK) == 0;
+
+	free(whole);
+	return exists;
+}
+
+static FILE *open_from(const char *format, va_list arguments)
+{
+	char *path = path_from(format, arguments);
+	FILE *file = fopen(path, "re");
+	int error = errno;
+
+	free(path);
+	errno = error;
+	return file;
+}
+
+FILE *sysroot_open(const char *format, ...)
+{
+	va_list arguments;
+	FILE *file;
+
+	va_start(arguments, format);
+	file = open_from(format, arguments);
+	va_end(arguments);
+	return file;
+}
+
+char *sysroot_line(const char *format, ...)
+{
+	char *line = NULL;
+	size_t size = 0;
+	va_list arguments;
+	ssize_t length;
+	FILE *file;
+	int error;
+
+	va_start(arguments, format);
+	file = open_from(format, arguments);
+	va_end(arguments);
+	if (!file)
+		return NULL;
+
+	errno = 0;
+	length = getline(&line, &size, file);
+	error = errno;
+	fclose(file);
+	if (length < 0) {
+		free(line);
+		errno = error ? error : ENODATA;
+		return NULL;
+	}
+	if (length && line[length - 1] == '\n')
+		line[length - 1] = '\0';
+	return line;
+}
+
+bool parse_decimal(const char *string, uint64_t *value)
+{
+	uint64_t sum = 0;
+
+	if (!*string)
+		return false;
+	for (; *string; string++) {
+		if (*string < '0' || *string > '9')
+			return false;
+		if (__builtin_mul_overflow(sum, 10, &sum) ||
+		    __builtin_add_overflow(sum, (uint64_t)(*string - '0'), &sum))
+			return false;
+	}
+	*value = sum;
+	return true;
+}

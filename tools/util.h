@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Complaints, and files below /proc and /sys.
+ * Every path goes through the sysroot, so that stored trees can be read.
+ */
+#ifndef HUGETEXT_UTIL_H
+#define HUGETEXT_UTIL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* Prints "hugetext: ...", a line of its own, to stderr. */
+void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Out of memory ends the command: nothing sensible can follow. */
+void *must_alloc(void *pointer);
+
+void sysroot_set(const char *directory);
+
+/* The path of a file of /proc or /sys below the sysroot; the caller frees it. */
+char *sysroot_path(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+bool sysroot_exists(const char *path);
+
+/* fopen() for reading, below the sysroot. NULL with errno set. */
+FILE *sysroot_open(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The first line of a file without its newline, or NULL with errno set. */
+char *sysroot_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Decimal digits only, the whole string. */
+bool parse_decimal(const char *string, uint64_t *value);
+
+#endif /* HUGETEXT_UTIL_H */
