@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The probe on do_mmap: choose an address that huge pages can cover.
+ * It runs with the mmap lock of current held for writing. It changes nothing
+ * but the address asked for, which do_mmap then treats like any other.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/highmem.h>
+#include <linux/kprobes.h>
+#include <linux/mman.h>
+#include <linux/sizes.h>
+
+#include "compat.h"
+#include "hugetext.h"
+#include "trace.h"
+
+#define REGION_MASK	(HUGETEXT_REGION_SIZE - 1)
+
+/* Program headers are read in groups, to keep the stack and the work small. */
+#define HEADERS_AT_ONCE	4
+
+static bool armed;
+static struct kprobe mmap_probe;
+
+/* A mapping about to be made, and where its file would like to be. */
+struct request {
+	struct file *file;
+	unsigned long addr;
+	unsigned long len;
+	unsigned long prot;
+	unsigned long flags;
+	unsigned long offset;
+};
+
+/*
+ * Copy bytes of a file out of the page cache. Never reads the disk: exec and
+ * ld.so have just looked at the headers, so they are there in all but odd cases.
+ */
+static bool read_cached(struct address_space *mapping, loff_t from, void *to, size_t len)
+{
+	while (len) {
+		size_t in_page = offset_in_page(from);
+		size_t now = min_t(size_t, len, PAGE_SIZE - in_page);
+		struct folio *folio = hugetext_cached_folio(mapping, from >> PAGE_SHIFT);
+		bool uptodate;
+
+		if (!folio)
+			return false;
+		uptodate = folio_test_uptodate(folio);
+		if (uptodate) {
+			size_t in_folio = offset_in_folio(folio, from);
+			char *page = kmap_local_folio(folio, round_down(in_folio, PAGE_SIZE));
+
+			memcpy(to, page + in_page, now);
+			kunmap_local(page);
+		}
+		folio_put(folio);
+		if (!uptodate)
+			return false;
+		from += now;
+		to += now;
+		len -= now;
+	}
+	return true;
+}
+
+static enum hugetext_why read_layout(struct file *file, struct hugetext_layout *layout,
+				     bool *dynamic)
+{
+	char headers[HEADERS_AT_ONCE * sizeof(Elf64_Phdr)];
+	struct address_space *mapping = file->f_mapping;
+	struct hugetext_elf elf;
+	unsigned int i;
+
+	if (!read_cached(mapping, 0, headers, sizeof(Elf64_Ehdr)))
+		return HUGETEXT_WHY_NO_HEADERS;
+	if (hugetext_elf_header(headers, sizeof(Elf64_Ehdr), &elf))
+		return HUGETEXT_WHY_BAD_HEADERS;
+
+	*dynamic = elf.dynamic;
+	hugetext_layout_init(layout);
+	for (i = 0; i < elf.phnum; i++) {
+		unsigned int in_group = i % HEADERS_AT_ONCE;
+		unsigned int group = min_t(unsigned int, elf.phnum - i, HEADERS_AT_ONCE);
+		struct hugetext_segment segment;
+
+		if (!in_group && !read_cached(mapping, elf.phoff + i * sizeof(Elf64_Phdr),
+					      headers, group * sizeof(Elf64_Phdr)))
+			return HUGETEXT_WHY_NO_HEADERS;
+		if (hugetext_elf_segment(headers + in_group * sizeof(Elf64_Phdr), &segment) &&
+		    hugetext_layout_add(layout, &segment))
+			return HUGETEXT_WHY_BAD_HEADERS;
+	}
+	return HUGETEXT_WHY_OK;
+}
+
+/*
+ * Is this the mapping with which a loader claims room for the whole file? All
+ * loaders start so; other mappings of a file with program headers are not text.
+ */
+static bool is_first_mapping(const struct request *request, const struct hugetext_layout *layout)
+{
+	return request->offset == layout->first_offset &&
+	       request->len == PAGE_ALIGN(layout->high) - layout->low;
+}
+
+/*
+ * The wanted address modulo 2 MiB.
+ * Whoever maps executable pages in another way than a loader, or before its
+ * headers are in the page cache, gets the file offset's own congruence.
+ */
+static enum hugetext_why wanted_address(const struct request *request, unsigned long *wanted,
+					bool *program)
+{
+	struct hugetext_layout layout;
+	enum hugetext_why why;
+	uint64_t residue, regions;
+	bool dynamic = false;
+
+	*program = false;
+	why = read_layout(request->file, &layout, &dynamic);
+	if (why == HUGETEXT_WHY_OK && is_first_mapping(request, &layout)) {
+		why = hugetext_layout_wanted(&layout, &residue, &regions);
+		if (why != HUGETEXT_WHY_OK)
+			return why;
+		*program = dynamic;
+		*wanted = (residue + layout.low) & REGION_MASK;
+		return HUGETEXT_WHY_OK;
+	}
+	if (!(request->prot & PROT_EXEC))
+		return why ?: HUGETEXT_WHY_SMALL_TEXT;
+	if (why == HUGETEXT_WHY_BAD_HEADERS)
+		return why;
+	*wanted = request->offset & REGION_MASK;
+	return HUGETEXT_WHY_OK;
+}
+
+/*
+ * A free place for a mapping that names no address. Asking for 2 MiB more
+ * than needed leaves the place valid when the file system's own
+ * get_unmapped_area looks for room to align in.
+ */
+static enum hugetext_why find_place(const struct request *request, unsigned long wanted,
+				    unsigned long *addr)
+{
+	unsigned long found;
+
+	found = thp_get_unmapped_area(request->file, 0, request->len + HUGETEXT_REGION_SIZE,
+				      wanted >> PAGE_SHIFT, request->flags);
+	if (IS_ERR_VALUE(found) || (found & REGION_MASK) != wanted)
+		return HUGETEXT_WHY_NO_ROOM;
+	*addr = found;
+	return HUGETEXT_WHY_OK;
+}
+
+/* exec chose an address for a program that may lie anywhere: a lower one does as well. */
+static enum hugetext_why lower_address(const struct request *request, unsigned long wanted,
+				       unsigned long *addr)
+{
+	unsigned long lower = request->addr - ((request->addr - wanted) & REGION_MASK);
+
+	if (lower > request->addr || lower < HUGETEXT_REGION_SIZE)
+		return HUGETEXT_WHY_NO_ROOM;
+	if (find_vma_intersection(current->mm, lower, request->addr + request->len))
+		return HUGETEXT_WHY_NO_ROOM;
+	*addr = lower;
+	return HUGETEXT_WHY_OK;
+}
+
+static enum hugetext_why choose_address(const struct request *request, unsigned long *addr)
+{
+	bool exec = current->in_execve && (request->flags & MAP_FIXED_NOREPLACE);
+	enum hugetext_why why;
+	unsigned long wanted;
+	bool program;
+
+	/* task_size tells what exec made of the process, also while it makes it. */
+	if (current->mm->task_size <= SZ_4G)
+		return HUGETEXT_WHY_COMPAT_TASK;
+	if (request->flags & MAP_FIXED || (request->flags & MAP_FIXED_NOREPLACE && !exec))
+		return HUGETEXT_WHY_FIXED_ADDRESS;
+	if (request->addr && !exec)
+		return HUGETEXT_WHY_HINT;
+
+	why = wanted_address(request, &wanted, &program);
+	if (why != HUGETEXT_WHY_OK)
+		return why;
+	if (!exec)
+		return find_place(request, wanted, addr);
+	if (!program || !request->addr)
+		return HUGETEXT_WHY_FIXED_ADDRESS;
+	return lower_address(request, wanted, addr);
+}
+
+static int mmap_handler(struct kprobe *probe, struct pt_regs *regs)
+{
+	struct request request = {
+		.file = (struct file *)regs_get_kernel_argument(regs, 0),
+		.addr = regs_get_kernel_argument(regs, 1),
+		.len = regs_get_kernel_argument(regs, 2),
+		.prot = regs_get_kernel_argument(regs, 3),
+		.flags = regs_get_kernel_argument(regs, 4),
+		.offset = hugetext_mmap_pgoff(regs) << PAGE_SHIFT,
+	};
+	struct inode *inode;
+	unsigned long addr = request.addr;
+	enum hugetext_why why;
+
+	if (!request.file || request.len < HUGETEXT_REGION_SIZE || request.len > TASK_SIZE)
+		return 0;
+	if ((request.flags & MAP_TYPE) != MAP_PRIVATE || (request.prot & PROT_WRITE) ||
+	    !(request.prot & (PROT_READ | PROT_EXEC)))
+		return 0;
+	request.len = PAGE_ALIGN(request.len);
+	inode = file_inode(request.file);
+	if (!current->mm || !S_ISREG(inode->i_mode))
+		return 0;
+
+	why = choose_address(&request, &addr);
+	if (request.prot & PROT_EXEC)
+		hugetext_track_note(current->mm, task_tgid_nr(current));
+
+	if (why != HUGETEXT_WHY_OK) {
+		/* Read-only mappings of files that are no programs are nobody's news. */
+		if (request.prot & PROT_EXEC) {
+			hugetext_tally_why(why, 1);
+			trace_hugetext_align(inode->i_ino, request.addr, request.addr,
+					     request.len, why);
+		}
+		return 0;
+	}
+	if (addr != request.addr)
+		hugetext_set_argument_1(regs, addr);
+	hugetext_tally_total(request.addr ? HUGETEXT_TOTAL_ALIGNED_PROGRAMS :
+			     HUGETEXT_TOTAL_ALIGNED_LIBRARIES, 1);
+	trace_hugetext_align(inode->i_ino, request.addr, addr, request.len, why);
+	return 0;
+}
+NOKPROBE_SYMBOL(mmap_handler);
+
+void hugetext_align_arm(void)
+{
+	int err = -ENOENT;
+
+	/* A kprobe keeps the address of its last registration. */
+	memset(&mmap_probe, 0, sizeof(mmap_probe));
+	mmap_probe.symbol_name = "do_mmap";
+	mmap_probe.pre_handler = mmap_handler;
+	if (hugetext_hook_wanted("do_mmap"))
+		err = register_kprobe(&mmap_probe);
+	armed = !hugetext_hook("do_mmap", "new text is neither aligned nor noticed", err);
+}
+
+void hugetext_align_disarm(void)
+{
+	if (!armed)
+		return;
+	armed = false;
+	unregister_kprobe(&mmap_probe);
+	hugetext_tally_total(HUGETEXT_TOTAL_MISSED_PROBES, mmap_probe.nmissed);
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the rooms of the module offer each other.
+ * Nothing here is more than a declaration: each room is in its own file.
+ */
+#ifndef HUGETEXT_H
+#define HUGETEXT_H
+
+#include <linux/fs.h>
+#include <linux/mm_types.h>
+#include <linux/sched.h>
+
+#include "core/plan.h"
+
+/* The bits of hugetext_enabled. */
+#define HUGETEXT_FILE	1u	/* text of files */
+#define HUGETEXT_ANON	2u	/* executable anonymous memory */
+#define HUGETEXT_ALL	(HUGETEXT_FILE | HUGETEXT_ANON)
+
+/* Settings, written by knobs.c alone and read anywhere with READ_ONCE(). */
+struct hugetext_settings {
+	unsigned int enabled;
+};
+extern struct hugetext_settings hugetext_settings;
+
+/* ---- knobs.c ---- */
+
+/**
+ * hugetext_knobs_init() - create the sysfs files
+ * @change: called for every accepted write, may sleep; it alone decides what
+ *	    to do about the new value and stores it
+ *
+ * May sleep. Return: 0 or a negative errno; nothing is left behind then.
+ */
+int hugetext_knobs_init(int (*change)(unsigned int enabled));
+
+/* Remove the sysfs files; no write is under way when it returns. May sleep. */
+void hugetext_knobs_exit(void);
+
+/* What insmod asked for with hugetext=, 0 to 3. */
+unsigned int hugetext_knobs_at_load(void);
+
+/* ---- align.c ---- */
+
+/**
+ * hugetext_align_arm() - start choosing addresses for new text mappings
+ *
+ * May sleep; not to be called twice without hugetext_align_disarm() between.
+ * Where the hook is missing, that is reported and nothing is aligned.
+ */
+void hugetext_align_arm(void);
+
+/* Stop; no handler runs any more when it returns. May sleep. */
+void hugetext_align_disarm(void);
+
+/* ---- track.c ---- */
+
+/**
+ * hugetext_track_init() - make the set of processes and start khugetextd
+ *
+ * May sleep. Return: 0 or a negative errno.
+ */
+int hugetext_track_init(void);
+
+/* Stop khugetextd and let go of all processes. May sleep. */
+void hugetext_track_exit(void);
+
+/* Follow forks, and look once for processes that already run. May sleep. */
+void hugetext_track_arm(void);
+
+/* Forget all processes; no fork is noticed any more. May sleep. */
+void hugetext_track_disarm(void);
+
+/**
+ * hugetext_track_note() - an executable mapping appeared in a process
+ * @mm: its address space, which the caller knows to be alive
+ * @tgid: its number in the initial PID namespace, for people
+ *
+ * Any context but NMI: takes no lock, does not sleep or allocate. When the
+ * set is full, all processes are looked through once there is room.
+ */
+void hugetext_track_note(struct mm_struct *mm, pid_t tgid);
+
+/* Is current khugetextd? Any context. */
+bool hugetext_track_is_worker(void);
+
+/* Should khugetextd leave off what it does? khugetextd only. */
+bool hugetext_track_stopping(void);
+
+/* ---- survey.c ---- */
+
+#define HUGETEXT_MAP_EXTENTS	64
+
+/* A piece of the text map of a process: as much as fits. */
+struct hugetext_text_map {
+	unsigned int nr;
+	unsigned long next;	/* where to go on, 0 when this was the end */
+	struct hugetext_extent extent[HUGETEXT_MAP_EXTENTS];
+};
+
+/**
+ * hugetext_survey() - read mappings and page tables into a text map
+ * @mm: an address space with mm_users held
+ * @from: first address to look at
+ * @to: first address not to look at
+ * @map: filled with extents of text mappings of 2 MiB and more
+ *
+ * Takes the mmap lock for reading if it is free. May sleep.
+ *
+ * Return: HUGETEXT_WHY_OK, or HUGETEXT_WHY_MMAP_LOCK with @map untouched.
+ */
+enum hugetext_why hugetext_survey(struct mm_struct *mm, unsigned long from, unsigned long to,
+				  struct hugetext_text_map *map);
+
+/* ---- apply.c ---- */
+
+/**
+ * hugetext_apply() - carry out one action of a plan
+ * @mm: an address space with mm_users held
+ * @tgid: the number of its process, for the trace
+ * @action: what to do
+ *
+ * khugetextd only: sleeps, takes the mmap lock.
+ *
+ * Return: HUGETEXT_WHY_OK when all its regions are huge now, else the reason
+ * of the region that failed, a passing reason before any other.
+ */
+enum hugetext_why hugetext_apply(struct mm_struct *mm, pid_t tgid,
+				 const struct hugetext_action *action);
+
+/* ---- rothp.c ---- */
+
+/* Decide how this kernel can keep text of files on huge pages. May sleep. */
+void hugetext_rothp_init(void);
+
+/* Drop every huge page that rothp let in, and all marks. May sleep. */
+void hugetext_rothp_exit(void);
+
+/* Make the kernel's own collapse code accept text. May sleep. */
+void hugetext_rothp_arm(void);
+
+/* Let in no more. What is huge stays huge and guarded. May sleep. */
+void hugetext_rothp_disarm(void);
+
+/**
+ * hugetext_rothp_file_why() - can text of this file be on huge pages?
+ * @file: a mapped file
+ *
+ * Any context. Return: HUGETEXT_WHY_OK or the reason.
+ */
+enum hugetext_why hugetext_rothp_file_why(struct file *file);
+
+/**
+ * hugetext_rothp_begin() - guard a file before its text is collapsed
+ * @file: a mapped file, the caller holds a reference
+ *
+ * Where the kernel needs rothp for the file, writers are noticed from here
+ * on. khugetextd only, may sleep; pair with hugetext_rothp_end().
+ *
+ * Return: HUGETEXT_WHY_OK, or the reason why its text must stay small.
+ */
+enum hugetext_why hugetext_rothp_begin(struct file *file);
+
+/* The collapse is over. khugetextd only. */
+void hugetext_rothp_end(void);
+
+/* native, READ_ONLY_THP, rothp or none; set by hugetext_rothp_init(). */
+const char *hugetext_rothp_mechanism(void);
+
+/* ---- tally.c ---- */
+
+/* Totals beside the counters of reasons. X(NAME, word) */
+#define HUGETEXT_TOTAL_TABLE(X)							\
+	X(PROCESSES,		"processes_settled")				\
+	X(ALIGNED_PROGRAMS,	"aligned_programs")				\
+	X(ALIGNED_LIBRARIES,	"aligned_libraries")				\
+	X(COLLAPSED,		"collapsed_regions")				\
+	X(RETRIES,		"retries")					\
+	X(SWEEPS,		"sweeps")					\
+	X(GUARDED_FILES,	"guarded_files")				\
+	X(DROPPED,		"dropped_regions")				\
+	X(REFUSED_OPENS,	"refused_opens")				\
+	X(MISSED_PROBES,	"missed_probes")
+
+enum hugetext_total {
+#define HUGETEXT_TOTAL_ENUM(name, word) HUGETEXT_TOTAL_##name,
+	HUGETEXT_TOTAL_TABLE(HUGETEXT_TOTAL_ENUM)
+#undef HUGETEXT_TOTAL_ENUM
+	HUGETEXT_TOTAL_NR
+};
+
+/* Make the debugfs files; the module works without them. May sleep. */
+void hugetext_tally_init(void);
+/* Remove the debugfs files. May sleep. */
+void hugetext_tally_exit(void);
+/* Count a reason. Any context. */
+void hugetext_tally_why(enum hugetext_why why, unsigned long nr);
+/* Add to a total. Any context. */
+void hugetext_tally_total(enum hugetext_total total, unsigned long nr);
+/* The word of a reason, never NULL. Any context. */
+const char *hugetext_why_word(enum hugetext_why why);
+/* Will a retry help? Any context. */
+bool hugetext_why_passing(enum hugetext_why why);
+
+struct seq_file;
+/* Print the processes being worked on, for debugfs. May sleep. */
+void hugetext_track_show(struct seq_file *m);
+
+/* ---- ksym.c ---- */
+
+/**
+ * hugetext_hook() - report the state of a hook
+ * @name: the kernel function or event
+ * @lost: what does not work without it
+ * @err: 0, or the negative errno of the attempt
+ *
+ * A missing hook gives one line in the log, the first time. May sleep.
+ *
+ * Return: @err.
+ */
+int hugetext_hook(const char *name, const char *lost, int err);
+
+/* Print the hooks and their state, for debugfs. May sleep. */
+void hugetext_hooks_show(struct seq_file *m);
+
+/**
+ * hugetext_hook_wanted() - may this hook be used?
+ * @name: the kernel function or event
+ *
+ * Return: false where the parameter "without" names it, for tests.
+ */
+bool hugetext_hook_wanted(const char *name);
+
+/* Find what is called and not exported. May sleep. */
+void hugetext_ksym_init(void);
+
+/* The kernel's do_madvise(), or -ENOSYS where it was not found. May sleep. */
+int hugetext_do_madvise(struct mm_struct *mm, unsigned long start, size_t len, int behavior);
+
+/* Is hugetext_do_madvise() of any use? Any context. */
+bool hugetext_can_madvise(void);
+
+/* The address of a kernel symbol, data too, or 0. May sleep. */
+unsigned long hugetext_symbol(const char *name);
+
+#endif /* HUGETEXT_H */

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Calling what the kernel does not export, and the list of hooks.
+ * Addresses come from a kprobe that is registered and dropped at once; calls
+ * go through static_call(), since an indirect call to a function that the
+ * kernel itself never calls so is a crash where indirect branches are tracked.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+#include <linux/mutex.h>
+#include <linux/seq_file.h>
+#include <linux/static_call.h>
+#include <linux/string.h>
+#include <linux/utsname.h>
+
+#include "compat.h"
+#include "hugetext.h"
+
+static char *without;
+module_param(without, charp, 0444);
+MODULE_PARM_DESC(without, "for tests: comma-separated hooks to do without");
+
+struct hook_state {
+	const char *name;
+	const char *lost;
+	int err;
+};
+
+#define MAX_HOOKS	16
+static struct hook_state hooks[MAX_HOOKS];
+static unsigned int nr_hooks;
+static DEFINE_MUTEX(hooks_lock);
+
+typedef unsigned long lookup_name_fn(const char *name);
+typedef int madvise_fn(struct mm_struct *mm, unsigned long start, size_t len, int behavior);
+
+static madvise_fn madvise_not_found;
+static lookup_name_fn name_not_found;
+
+DEFINE_STATIC_CALL(hugetext_kernel_madvise, madvise_not_found);
+DEFINE_STATIC_CALL(hugetext_kernel_lookup_name, name_not_found);
+
+static bool madvise_found;
+
+static int madvise_not_found(struct mm_struct *mm, unsigned long start, size_t len, int behavior)
+{
+	return -ENOSYS;
+}
+
+static unsigned long name_not_found(const char *name)
+{
+	return 0;
+}
+
+bool hugetext_hook_wanted(const char *name)
+{
+	const char *at = without;
+	size_t len = strlen(name);
+
+	while (at && *at) {
+		if (!strncmp(at, name, len) && (at[len] == ',' || !at[len]))
+			return false;
+		at = strchrnul(at, ',');
+		if (*at)
+			at++;
+	}
+	return true;
+}
+
+int hugetext_hook(const char *name, const char *lost, int err)
+{
+	unsigned int i;
+	bool news = true;
+
+	mutex_lock(&hooks_lock);
+	for (i = 0; i < nr_hooks; i++) {
+		if (!strcmp(hooks[i].name, name)) {
+			news = hooks[i].err != err;
+			break;
+		}
+	}
+	if (i < MAX_HOOKS) {
+		hooks[i] = (struct hook_state){ name, lost, err };
+		nr_hooks = max(nr_hooks, i + 1);
+	}
+	mutex_unlock(&hooks_lock);
+
+	if (err && news)
+		pr_warn("hook %s is missing on %s (error %d): %s\n",
+			name, init_utsname()->release, err, lost);
+	return err;
+}
+
+void hugetext_hooks_show(struct seq_file *m)
+{
+	unsigned int i;
+
+	mutex_lock(&hooks_lock);
+	for (i = 0; i < nr_hooks; i++) {
+		if (hooks[i].err)
+			seq_printf(m, "hook %s missing %s\n", hooks[i].name, hooks[i].lost);
+		else
+			seq_printf(m, "hook %s ok\n", hooks[i].name);
+	}
+	mutex_unlock(&hooks_lock);
+}
+
+/* The address of a function of the kernel's text, or a negative errno. */
+static int find_function(const char *name, void **address)
+{
+	struct kprobe probe = { .symbol_name = name };
+	int err;
+
+	if (!hugetext_hook_wanted(name))
+		return -ENOENT;
+	err = register_kprobe(&probe);
+	if (err)
+		return err;
+	*address = probe.addr;
+	unregister_kprobe(&probe);
+	return 0;
+}
+
+void hugetext_ksym_init(void)
+{
+	void *address;
+
+	if (!hugetext_hook("do_madvise", "no text can be collapsed",
+			   find_function("do_madvise", &address))) {
+		static_call_update(hugetext_kernel_madvise, (madvise_fn *)address);
+		madvise_found = true;
+	}
+	if (!hugetext_hook("kallsyms_lookup_name", "rothp cannot be used",
+			   find_function("kallsyms_lookup_name", &address)))
+		static_call_update(hugetext_kernel_lookup_name, (lookup_name_fn *)address);
+}
+
+int hugetext_do_madvise(struct mm_struct *mm, unsigned long start, size_t len, int behavior)
+{
+	return static_call(hugetext_kernel_madvise)(mm, start, len, behavior);
+}
+
+bool hugetext_can_madvise(void)
+{
+	return madvise_found;
+}
+
+unsigned long hugetext_symbol(const char *name)
+{
+	return static_call(hugetext_kernel_lookup_name)(name);
+}

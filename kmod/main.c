@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Load and unload, in order.
+ * What is armed first is disarmed last, and nothing is armed while
+ * hugetext_enabled is 0: a module that is loaded and off costs nothing.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/module.h>
+#include <linux/mutex.h>
+
+#include "compat.h"
+#include "hugetext.h"
+
+/* Serializes the switching; the sysfs file may be written by many at once. */
+static DEFINE_MUTEX(switch_lock);
+
+static void start_file_text(void)
+{
+	hugetext_rothp_arm();
+	hugetext_track_arm();
+	hugetext_align_arm();
+}
+
+static void stop_file_text(void)
+{
+	hugetext_align_disarm();
+	hugetext_track_disarm();
+	hugetext_rothp_disarm();
+}
+
+static int switch_to(unsigned int enabled)
+{
+	unsigned int before;
+
+	mutex_lock(&switch_lock);
+	before = hugetext_settings.enabled;
+	WRITE_ONCE(hugetext_settings.enabled, enabled);
+	if (enabled & ~before & HUGETEXT_FILE)
+		start_file_text();
+	else if (before & ~enabled & HUGETEXT_FILE)
+		stop_file_text();
+	mutex_unlock(&switch_lock);
+	return 0;
+}
+
+static int __init hugetext_init(void)
+{
+	int err;
+
+	if (!has_transparent_hugepage()) {
+		pr_err("this processor has no 2 MiB pages\n");
+		return -ENODEV;
+	}
+	hugetext_ksym_init();
+	hugetext_rothp_init();
+	err = hugetext_track_init();
+	if (err)
+		goto undo_rothp;
+	/* Before the file is there: a write must not be undone by this. */
+	switch_to(hugetext_knobs_at_load());
+	err = hugetext_knobs_init(switch_to);
+	if (err)
+		goto undo_track;
+	hugetext_tally_init();
+	pr_info("loaded, mechanism %s, hugetext_enabled %u\n",
+		hugetext_rothp_mechanism(), READ_ONCE(hugetext_settings.enabled));
+	return 0;
+
+undo_track:
+	switch_to(0);
+	hugetext_track_exit();
+undo_rothp:
+	hugetext_rothp_exit();
+	return err;
+}
+
+static void __exit hugetext_exit(void)
+{
+	hugetext_knobs_exit();
+	switch_to(0);
+	hugetext_tally_exit();
+	hugetext_track_exit();
+	hugetext_rothp_exit();
+}
+
+module_init(hugetext_init);
+module_exit(hugetext_exit);
+
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("Program text on 2 MiB pages");
+MODULE_VERSION("0.1.0");

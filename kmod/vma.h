@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What stands against huge text in one mapping, whatever the file.
+ * survey asks when it reads a process, rothp asks once more in the middle of
+ * a collapse, since mappings change meanwhile.
+ */
+#ifndef HUGETEXT_VMA_H
+#define HUGETEXT_VMA_H
+
+#include <linux/dax.h>
+#include <linux/hugetlb_inline.h>
+#include <linux/userfaultfd_k.h>
+
+#include "compat.h"
+#include "why.h"
+
+/* Is this a text mapping of a file? Locking: mmap lock, for reading. */
+static inline bool hugetext_vma_is_text(struct vm_area_struct *vma)
+{
+	return (vma->vm_flags & VM_EXEC) && vma->vm_file;
+}
+
+/*
+ * The reason why a text mapping must stay as it is, or HUGETEXT_WHY_OK.
+ * Locking: mmap lock, for reading. Does not sleep.
+ */
+static inline enum hugetext_why hugetext_vma_why(struct vm_area_struct *vma)
+{
+	if (vma->vm_flags & (VM_NO_KHUGEPAGED | VM_GROWSDOWN | VM_GROWSUP))
+		return HUGETEXT_WHY_SPECIAL;
+	if (vma->vm_flags & (VM_WRITE | VM_SHARED))
+		return HUGETEXT_WHY_WRITABLE;
+	if (!S_ISREG(file_inode(vma->vm_file)->i_mode))
+		return HUGETEXT_WHY_NOT_REGULAR;
+	if (vma_is_dax(vma))
+		return HUGETEXT_WHY_FILESYSTEM;
+	if (vma->vm_flags & VM_NOHUGEPAGE)
+		return HUGETEXT_WHY_NO_HUGEPAGE;
+	if (hugetext_thp_disabled(vma->vm_mm))
+		return HUGETEXT_WHY_THP_DISABLED;
+	if (userfaultfd_armed(vma))
+		return HUGETEXT_WHY_USERFAULTFD;
+	if (READ_ONCE(vma->anon_vma))
+		return HUGETEXT_WHY_PRIVATE_COPY;
+	return HUGETEXT_WHY_OK;
+}
+
+#endif /* HUGETEXT_VMA_H */
