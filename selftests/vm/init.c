@@ -338,7 +338,8 @@ static void run_test(const struct test *test, struct counts *total)
 	report("# test %s\n", running);
 	mark_log("test", running);
 	mkdir(TEST_CGROUP, 0755);
-	if (pipe2(out, O_CLOEXEC) || (pid = fork()) < 0) {
+	pid = pipe2(out, O_CLOEXEC) ? -1 : fork();
+	if (pid < 0) {
 		report("not ok - %s: cannot start: %m\n", running);
 		total->failed++;
 		return;

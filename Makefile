@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# Builds the module and the command, installs them, and runs the demo and the
+# checks. Everything built goes to build/; the sources stay as they are.
+
+BUILD	?= $(CURDIR)/build
+PREFIX	?= /usr/local
+KERNEL	?= 6.1
+
+# The kernel to build the module for: the running one, or the one somebody names.
+RUNNING	:= /lib/modules/$(shell uname -r)/build
+KDIR	?= $(RUNNING)
+# What that kernel calls itself; its "kernel.release" file does not say it on Debian.
+KREL	= $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/generated/utsrelease.h)
+KBUILD_OUT = $(BUILD)/kmod/$(KREL)
+
+export BUILD
+
+ifneq ($(wildcard $(KDIR)/Makefile),)
+have_headers := y
+else ifneq ($(KDIR),$(RUNNING))
+have_headers := missing
+endif
+
+all: tools $(if $(have_headers),module,no-module)
+
+help:
+	@echo 'make                   the command; the module too if the running kernel'\''s headers are there'
+	@echo 'make KDIR=DIR          the module for the kernel with its headers in DIR'
+	@echo 'make install           both, the manual page and the linker script (DESTDIR=, PREFIX=)'
+	@echo 'make uninstall         takes them away again'
+	@echo 'sudo make demo         a real database on huge text pages, in a virtual machine'
+	@echo 'sudo make check        every check; make check-fast: those that take seconds'
+	@echo 'make vm [KERNEL=6.1]   a shell in the virtual machine, with the module and the command'
+	@echo 'make update            look for newer kernels and packages than those in build/cache'
+	@echo 'make clean             removes what was built; make distclean: what was fetched, too'
+
+tools:
+	$(MAKE) -C tools
+
+# kbuild leaves its products beside the sources it is given, so it gets links to them.
+module:
+ifneq ($(have_headers),y)
+	@echo "No kernel headers in $(KDIR)." >&2
+	@exit 1
+else
+	@mkdir -p $(KBUILD_OUT)
+	@cp -rsf $(CURDIR)/kmod/. $(KBUILD_OUT)
+	@rm -rf $(KBUILD_OUT)/core/tests
+	@find $(KBUILD_OUT) -xtype l -delete
+	$(MAKE) -C $(KDIR) M=$(KBUILD_OUT) modules
+endif
+
+no-module:
+	@echo "No module built: $(RUNNING) is missing; install linux-headers-$$(uname -r) or say KDIR=."
+
+MODDIR	= $(DESTDIR)/lib/modules/$(KREL)/updates
+BINDIR	= $(DESTDIR)$(PREFIX)/bin
+MANDIR	= $(DESTDIR)$(PREFIX)/share/man
+LDDIR	= $(DESTDIR)$(PREFIX)/share/hugetext
+MANPAGES = $(wildcard Documentation/*.[1-8])
+
+install: all
+ifeq ($(have_headers),y)
+	install -D -m 644 $(KBUILD_OUT)/hugetext.ko $(MODDIR)/hugetext.ko
+	$(if $(DESTDIR),,depmod -a $(KREL))
+endif
+	install -D -m 755 $(BUILD)/tools/hugetext $(BINDIR)/hugetext
+	$(foreach page,$(MANPAGES),install -D -m 644 $(page) \
+		$(MANDIR)/man$(subst .,,$(suffix $(page)))/$(notdir $(page)) &&) true
+	install -D -m 644 -t $(LDDIR) linker/ld-align.lds
+
+uninstall:
+	rm -f $(MODDIR)/hugetext.ko $(BINDIR)/hugetext $(LDDIR)/ld-align.lds
+	rm -f $(foreach page,$(MANPAGES),$(MANDIR)/man$(subst .,,$(suffix $(page)))/$(notdir $(page)))
+	-rmdir $(LDDIR)
+	$(if $(DESTDIR),,depmod -a $(KREL))
+
+demo:
+	selftests/vm/setup demo
+	selftests/demo/demo
+
+check:
+	selftests/vm/setup check
+	selftests/check
+
+check-fast:
+	selftests/vm/setup check
+	selftests/check --fast
+
+vm:
+	selftests/vm/setup demo
+	selftests/vm/build $(KERNEL)
+	selftests/vm/run --shell $(KERNEL)
+
+update:
+	selftests/vm/fetch --update $(KERNEL)
+	selftests/vm/mkroot --update $(KERNEL)
+
+clean:
+	find $(BUILD) -mindepth 1 -maxdepth 1 ! -name cache -exec rm -rf {} +
+
+distclean:
+	rm -rf $(BUILD)
+
+.PHONY: all help tools module no-module install uninstall demo check check-fast vm update
+.PHONY: clean distclean
