@@ -67,7 +67,7 @@ static enum hugetext_why why_failed(struct file *file, int err)
 	if (inode_is_open_for_write(file_inode(file)))
 		return HUGETEXT_WHY_OPEN_FOR_WRITE;
 	switch (err) {
-	case -ENOSYS:
+	case -EOPNOTSUPP:
 		return HUGETEXT_WHY_NO_HOOK;
 	case -ENOMEM:
 		return HUGETEXT_WHY_NO_MEMORY;
@@ -111,57 +111,70 @@ static bool is_exiting(struct mm_struct *mm)
 	return atomic_read(&mm->mm_users) <= 1;
 }
 
-/*
- * The kernel gives up at the first region that it cannot collapse, and tells
- * one errno for all. So after a failure every region left small is tried alone.
- */
-static enum hugetext_why collapse_one_by_one(struct mm_struct *mm, pid_t tgid,
-					     const struct piece *piece)
+/* The first extent of a piece that is small, or NULL when all is huge. */
+static struct hugetext_extent *first_small(void)
 {
-	enum hugetext_why result = HUGETEXT_WHY_OK;
-	enum hugetext_why why;
 	unsigned int i;
-	unsigned long addr;
-	int err;
 
-	why = hugetext_survey(mm, piece->start, piece->end, &after);
-	if (why != HUGETEXT_WHY_OK)
-		return why;
-
-	for (i = 0; i < after.nr; i++) {
-		struct hugetext_extent *extent = &after.extent[i];
-
-		if (extent->huge) {
-			report(tgid, extent->start, extent->end, HUGETEXT_WHY_OK);
-			continue;
-		}
-		if (extent->why != HUGETEXT_WHY_OK) {
-			result = weightier(result, extent->why);
-			continue;
-		}
-		for (addr = extent->start; addr < extent->end; addr += HUGETEXT_REGION_SIZE) {
-			if (hugetext_track_stopping() || is_exiting(mm))
-				return result;
-			err = hugetext_do_madvise(mm, addr, HUGETEXT_REGION_SIZE, MADV_COLLAPSE);
-			why = err ? why_failed(piece->file, err) : HUGETEXT_WHY_OK;
-			report(tgid, addr, addr + HUGETEXT_REGION_SIZE, why);
-			result = weightier(result, why);
-			if (concerns_all(why))
-				return result;
-		}
-	}
-	return result;
+	for (i = 0; i < after.nr; i++)
+		if (!after.extent[i].huge)
+			return &after.extent[i];
+	return NULL;
 }
 
+/*
+ * Where the kernel stops at a region that it cannot collapse, it tells one
+ * errno for all; the page tables tell which it was. A region is tried twice:
+ * 6.1 makes the huge page of a region without page table, fails, and maps it
+ * the second time.
+ */
 static enum hugetext_why collapse(struct mm_struct *mm, pid_t tgid, const struct piece *piece)
 {
-	int err;
+	enum hugetext_why result = HUGETEXT_WHY_OK;
+	unsigned long start = piece->start;
+	unsigned long tried = 0;
 
-	err = hugetext_do_madvise(mm, piece->start, piece->end - piece->start, MADV_COLLAPSE);
-	if (err)
-		return collapse_one_by_one(mm, tgid, piece);
-	report(tgid, piece->start, piece->end, HUGETEXT_WHY_OK);
-	return HUGETEXT_WHY_OK;
+	while (start < piece->end && !hugetext_track_stopping() && !is_exiting(mm)) {
+		struct hugetext_extent *small;
+		enum hugetext_why why;
+		unsigned long end;
+		int err;
+
+		err = hugetext_do_madvise(mm, start, piece->end - start, MADV_COLLAPSE);
+		if (!err) {
+			report(tgid, start, piece->end, HUGETEXT_WHY_OK);
+			return result;
+		}
+		why = hugetext_survey(mm, start, piece->end, &after);
+		if (why != HUGETEXT_WHY_OK)
+			return weightier(result, why);
+
+		small = first_small();
+		end = small ? small->start : piece->end;
+		if (end > start) {
+			report(tgid, start, end, HUGETEXT_WHY_OK);
+			start = end;
+		}
+		if (!small)
+			return result;
+		if (small->why == HUGETEXT_WHY_OK && tried != start) {
+			tried = start;
+			continue;
+		}
+
+		why = small->why;
+		end = small->end;
+		if (why == HUGETEXT_WHY_OK) {
+			why = why_failed(piece->file, err);
+			end = start + HUGETEXT_REGION_SIZE;
+		}
+		report(tgid, start, end, why);
+		result = weightier(result, why);
+		if (concerns_all(why))
+			return result;
+		start = end;
+	}
+	return result;
 }
 
 enum hugetext_why hugetext_apply(struct mm_struct *mm, pid_t tgid,

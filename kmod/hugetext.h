@@ -234,7 +234,7 @@ bool hugetext_hook_wanted(const char *name);
 /* Find what is called and not exported. May sleep. */
 void hugetext_ksym_init(void);
 
-/* The kernel's do_madvise(), or -ENOSYS where it was not found. May sleep. */
+/* The kernel's do_madvise(), or -EOPNOTSUPP where it was not found. May sleep. */
 int hugetext_do_madvise(struct mm_struct *mm, unsigned long start, size_t len, int behavior);
 
 /* Is hugetext_do_madvise() of any use? Any context. */

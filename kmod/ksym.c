@@ -47,7 +47,7 @@ static bool madvise_found;
 
 static int madvise_not_found(struct mm_struct *mm, unsigned long start, size_t len, int behavior)
 {
-	return -ENOSYS;
+	return -EOPNOTSUPP;
 }
 
 static unsigned long name_not_found(const char *name)

@@ -50,6 +50,10 @@ MODULE_PARM_DESC(rothp, "supply READ_ONLY_THP_FOR_FS where the kernel lacks it")
 /* Looked at without sleeping, in the probe: larger files are refused unseen. */
 #define MAX_PROBED_REGIONS	4096
 
+/* A folio that cannot be dropped is one that somebody just looks at. */
+#define MAX_DROP_TRIES	10
+#define DROP_PAUSE	20	/* ms */
+
 enum mechanism {
 	NONE,		/* only tmpfs, whose large folios every kernel knows */
 	READ_ONLY_THP,	/* the kernel's own option */
@@ -130,12 +134,13 @@ static int drop_huge_folios(struct guard *guard, struct inode *inode)
 		while (has_settled_huge_folio(mapping, index)) {
 			err = invalidate_inode_pages2_range(mapping, index,
 							    index + REGION_PAGES - 1);
-			if (!err)
+			if (!err) {
 				dropped++;
-			else if (++tries == 10)
+				continue;
+			}
+			if (++tries == MAX_DROP_TRIES)
 				break;
-			else
-				msleep(tries);
+			msleep(DROP_PAUSE);
 		}
 		if (err)
 			break;
@@ -288,7 +293,7 @@ static void release_all_guards(void)
 	while (guards_left()) {
 		guard = take_guard(&inode);
 		if (!guard) {
-			msleep(1);
+			msleep(DROP_PAUSE);
 			continue;
 		}
 		sb = inode->i_sb;
@@ -306,7 +311,7 @@ static void release_all_guards(void)
 	 */
 	while (atomic_read(&group->user_waits) || atomic_read(&nr_guards)) {
 		fsnotify_wait_marks_destroyed();
-		msleep(1);
+		msleep(DROP_PAUSE);
 	}
 	/* The last free_mark() may just be returning. */
 	fsnotify_wait_marks_destroyed();

@@ -94,8 +94,8 @@ static unsigned long survey_vma(struct vm_area_struct *vma, unsigned long from, 
 enum hugetext_why hugetext_survey(struct mm_struct *mm, unsigned long from, unsigned long to,
 				  struct hugetext_text_map *map)
 {
-	struct vm_area_struct *vma;
 	VMA_ITERATOR(vmi, mm, from);
+	struct vm_area_struct *vma;
 
 	if (!mmap_read_trylock(mm))
 		return HUGETEXT_WHY_MMAP_LOCK;
