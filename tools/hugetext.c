@@ -22,6 +22,7 @@ static const struct command commands[] = {
 	{ "stat", stat_main, "which text is on 2 MiB pages, per process and mapping" },
 	{ "enable", enable_main, "turn it on (hugetext_enabled)" },
 	{ "disable", disable_main, "turn it off" },
+	{ "check", check_main, "whether the text of a file can be on 2 MiB pages" },
 };
 
 #define NR_COMMANDS	(sizeof(commands) / sizeof(*commands))

@@ -20,6 +20,7 @@ int status_main(int argc, char **argv);
 int stat_main(int argc, char **argv);
 int enable_main(int argc, char **argv);
 int disable_main(int argc, char **argv);
+int check_main(int argc, char **argv);
 
 void print_version(void);
 

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The reader of ELF files.
+ * Only the headers are read; section headers are of no interest but for the
+ * count of program headers, which libelf looks up there when it must.
+ */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../kmod/core/layout.h"
+#include "elf-file.h"
+#include "util.h"
+
+static void bad(struct elf_file *file, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void bad(struct elf_file *file, const char *format, ...)
+{
+	va_list arguments;
+
+	file->kind = ELF_FILE_BAD;
+	va_start(arguments, format);
+	if (vasprintf(&file->problem, format, arguments) < 0)
+		must_alloc(NULL);
+	va_end(arguments);
+}
+
+/* How many program headers there are; false when that makes no sense. */
+static bool count_headers(struct elf_file *file, Elf *elf, uint64_t size, size_t *nr)
+{
+	const GElf_Ehdr *header = &file->header;
+	uint64_t expected;
+
+	if (elf_getphdrnum(elf, nr)) {
+		bad(file, "the program headers are outside the file");
+		return false;
+	}
+	expected = header->e_ident[EI_CLASS] == ELFCLASS64 ? sizeof(Elf64_Phdr) :
+		   sizeof(Elf32_Phdr);
+	if (header->e_phnum && header->e_phentsize != expected) {
+		bad(file, "a program header has %u bytes instead of %u",
+		    header->e_phentsize, (unsigned int)expected);
+		return false;
+	}
+	/* libelf reports only as many as fit into the file. */
+	if ((header->e_phnum != PN_XNUM && *nr != header->e_phnum) ||
+	    (*nr && (header->e_phoff > size || size - header->e_phoff < *nr * expected))) {
+		bad(file, "the program headers are outside the file");
+		return false;
+	}
+	if (!*nr) {
+		bad(file, "no program headers");
+		return false;
+	}
+	if (*nr > HUGETEXT_MAX_PHNUM) {
+		bad(file, "%zu program headers, more than %u make no sense", *nr,
+		    HUGETEXT_MAX_PHNUM);
+		return false;
+	}
+	return true;
+}
+
+static bool read_segments(struct elf_file *file, Elf *elf, uint64_t size, size_t nr)
+{
+	GElf_Phdr *segment;
+	size_t i;
+
+	file->segment = must_alloc(calloc(nr, sizeof(*segment)));
+	for (i = 0; i < nr; i++) {
+		segment = &file->segment[file->nr_segments];
+		if (!gelf_getphdr(elf, i, segment)) {
+			bad(file, "program header %zu cannot be read", i);
+			return false;
+		}
+		if (segment->p_type != PT_LOAD)
+			continue;
+		file->nr_segments++;
+		if (segment->p_filesz > size || segment->p_offset > size - segment->p_filesz) {
+			bad(file, "PT_LOAD %zu reaches past the end of the file",
+			    file->nr_segments - 1);
+			return false;
+		}
+	}
+	return true;
+}
+
+void elf_file_read(struct elf_file *file, Elf *elf, uint64_t size)
+{
+	size_t nr;
+
+	memset(file, 0, sizeof(*file));
+	if (!elf || elf_kind(elf) != ELF_K_ELF) {
+		file->kind = ELF_FILE_NOT_ELF;
+		return;
+	}
+	if (!gelf_getehdr(elf, &file->header)) {
+		bad(file, "the ELF header cannot be read");
+		return;
+	}
+	if (file->header.e_type != ET_EXEC && file->header.e_type != ET_DYN) {
+		file->kind = ELF_FILE_OTHER;
+		return;
+	}
+	if (!count_headers(file, elf, size, &nr) || !read_segments(file, elf, size, nr))
+		return;
+	file->kind = ELF_FILE_PROGRAM;
+}
+
+void elf_file_free(struct elf_file *file)
+{
+	free(file->problem);
+	free(file->segment);
+}

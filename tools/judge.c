@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * From the segments of an ELF file to what hugetext will make of it.
+ * Imagines the mappings that a loader would make, and asks the planner.
+ */
+#include <string.h>
+
+#include "../kmod/core/plan.h"
+#include "judge.h"
+
+#define REGION_MASK	(HUGETEXT_REGION_SIZE - 1)
+#define PAGE_MASK	(~(HUGETEXT_PAGE_SIZE - 1))
+
+/* Where the imagined loader puts what may be moved. A multiple of 2 MiB. */
+#define IMAGINED_BASE	0x7f0000000000ULL
+
+static const char *const words[] = {
+#define VERDICT_WORD(name, word, text) word,
+	VERDICT_TABLE(VERDICT_WORD)
+};
+
+static const char *const texts[] = {
+#define VERDICT_TEXT(name, word, text) text,
+	VERDICT_TABLE(VERDICT_TEXT)
+};
+
+bool verdict_passes(enum verdict verdict)
+{
+	return verdict == VERDICT_ALIGNED || verdict == VERDICT_MOVABLE;
+}
+
+const char *verdict_word(enum verdict verdict)
+{
+	return words[verdict];
+}
+
+const char *verdict_text(enum verdict verdict)
+{
+	return texts[verdict];
+}
+
+static bool is_text(const GElf_Phdr *segment)
+{
+	return (segment->p_flags & PF_X) && segment->p_filesz;
+}
+
+/* Machines with 4 KiB pages below 2 MiB regions, in the form that core/ reads. */
+static bool is_native(const GElf_Ehdr *header)
+{
+	struct hugetext_elf elf;
+
+	if (header->e_machine != EM_X86_64 && header->e_machine != EM_AARCH64)
+		return false;
+	return hugetext_elf_header(header, sizeof(*header), &elf) == HUGETEXT_WHY_OK;
+}
+
+static uint64_t whole_regions(const GElf_Phdr *segment)
+{
+	uint64_t start = segment->p_offset & PAGE_MASK;
+	uint64_t end = (segment->p_offset + segment->p_filesz + ~PAGE_MASK) & PAGE_MASK;
+	uint64_t first, last;
+
+	if (!segment->p_filesz ||
+	    hugetext_whole_regions(start, end, start, &first, &last) != HUGETEXT_WHY_OK)
+		return 0;
+	return (last - first) / HUGETEXT_REGION_SIZE;
+}
+
+static void look_at_segments(const struct elf_file *file, struct judgement *judgement)
+{
+	size_t i;
+
+	for (i = 0; i < file->nr_segments; i++) {
+		const GElf_Phdr *segment = &file->segment[i];
+		struct judged_segment *judged = &judgement->segment[i];
+
+		judged->delta = (segment->p_offset - segment->p_vaddr) & REGION_MASK;
+		judged->regions = whole_regions(segment);
+		if (is_text(segment))
+			judgement->text_bytes += segment->p_filesz;
+	}
+}
+
+static bool sum_layout(const struct elf_file *file, struct hugetext_layout *layout)
+{
+	struct hugetext_segment segment;
+	size_t i;
+
+	hugetext_layout_init(layout);
+	for (i = 0; i < file->nr_segments; i++) {
+		const GElf_Phdr *phdr = &file->segment[i];
+
+		segment = (struct hugetext_segment) {
+			.offset = phdr->p_offset,
+			.vaddr = phdr->p_vaddr,
+			.filesz = phdr->p_filesz,
+			.memsz = phdr->p_memsz,
+			.align = phdr->p_align,
+			.exec = phdr->p_flags & PF_X,
+		};
+		if (hugetext_layout_add(layout, &segment) != HUGETEXT_WHY_OK)
+			return false;
+	}
+	return true;
+}
+
+/* The loaders of today keep to the largest p_align of a file that they may move. */
+static bool loader_aligns(const struct elf_file *file)
+{
+	size_t i;
+
+	for (i = 0; i < file->nr_segments; i++)
+		if (file->segment[i].p_align >= HUGETEXT_REGION_SIZE)
+			return true;
+	return false;
+}
+
+/* The mapping that a loader makes of segment @i, with what stands against it. */
+static struct hugetext_extent imagine(const struct elf_file *file, size_t i, uint64_t base)
+{
+	const GElf_Phdr *segment = &file->segment[i];
+	struct hugetext_extent extent = {
+		.start = base + (segment->p_vaddr & PAGE_MASK),
+		.end = base + ((segment->p_vaddr + segment->p_filesz + ~PAGE_MASK) & PAGE_MASK),
+		.offset = segment->p_offset & PAGE_MASK,
+	};
+	uint64_t first, last, next;
+
+	/* A page that two segments share belongs to the later one. */
+	if (i + 1 < file->nr_segments) {
+		next = base + (file->segment[i + 1].p_vaddr & PAGE_MASK);
+		if (extent.end > next)
+			extent.end = next;
+	}
+	if (extent.start >= extent.end) {
+		extent.why = HUGETEXT_WHY_NO_REGION;
+		return extent;
+	}
+	extent.why = hugetext_whole_regions(extent.start, extent.end, extent.offset,
+					    &first, &last);
+	if (extent.why == HUGETEXT_WHY_OK) {
+		extent.offset += first - extent.start;
+		extent.start = first;
+		extent.end = last;
+		if (segment->p_flags & PF_W)
+			extent.why = HUGETEXT_WHY_WRITABLE;
+	}
+	return extent;
+}
+
+static void predict(const struct elf_file *file, uint64_t base, struct judgement *judgement)
+{
+	struct hugetext_extent extent;
+	struct hugetext_action action;
+	size_t i;
+
+	judgement->why = HUGETEXT_WHY_SMALL_TEXT;
+	for (i = 0; i < file->nr_segments; i++) {
+		if (!is_text(&file->segment[i]))
+			continue;
+		extent = imagine(file, i, base);
+		if (hugetext_plan(&extent, 1, &action, 1)) {
+			judgement->segment[i].huge_bytes = action.end - action.start;
+			judgement->huge_bytes += action.end - action.start;
+		} else if (extent.why != HUGETEXT_WHY_NO_REGION) {
+			judgement->why = extent.why;
+		}
+	}
+	if (judgement->huge_bytes)
+		judgement->why = HUGETEXT_WHY_OK;
+}
+
+static void judge_program(const struct elf_file *file, struct judgement *judgement)
+{
+	bool movable = file->header.e_type == ET_DYN;
+	struct hugetext_layout layout;
+	uint64_t residue, regions;
+
+	if (!sum_layout(file, &layout)) {
+		judgement->verdict = VERDICT_BAD;
+		judgement->why = HUGETEXT_WHY_BAD_HEADERS;
+		return;
+	}
+	if (hugetext_layout_wanted(&layout, &residue, &regions) != HUGETEXT_WHY_OK) {
+		judgement->verdict = VERDICT_TOO_SMALL;
+		judgement->why = HUGETEXT_WHY_SMALL_TEXT;
+		return;
+	}
+
+	predict(file, movable ? IMAGINED_BASE + residue : 0, judgement);
+	if (!judgement->huge_bytes) {
+		if (judgement->why == HUGETEXT_WHY_WRITABLE) {
+			judgement->verdict = VERDICT_WRITABLE;
+		} else if (judgement->why == HUGETEXT_WHY_OFFSET) {
+			judgement->verdict = VERDICT_FIXED_BAD;
+			judgement->why = HUGETEXT_WHY_FIXED_ADDRESS;
+		} else {
+			judgement->verdict = VERDICT_TOO_SMALL;
+		}
+	} else if (movable && (residue || !loader_aligns(file))) {
+		judgement->verdict = VERDICT_MOVABLE;
+	} else {
+		judgement->verdict = VERDICT_ALIGNED;
+	}
+}
+
+void judge(const struct elf_file *file, struct judgement *judgement)
+{
+	memset(judgement, 0, sizeof(*judgement));
+	if (file->kind != ELF_FILE_NOT_ELF)
+		look_at_segments(file, judgement);
+
+	switch (file->kind) {
+	case ELF_FILE_NOT_ELF:
+		judgement->verdict = VERDICT_NOT_ELF;
+		judgement->why = HUGETEXT_WHY_BAD_HEADERS;
+		break;
+	case ELF_FILE_BAD:
+		judgement->verdict = VERDICT_BAD;
+		judgement->why = HUGETEXT_WHY_BAD_HEADERS;
+		break;
+	case ELF_FILE_OTHER:
+		judgement->verdict = VERDICT_NOT_PROGRAM;
+		judgement->why = HUGETEXT_WHY_BAD_HEADERS;
+		break;
+	case ELF_FILE_PROGRAM:
+		if (is_native(&file->header)) {
+			judge_program(file, judgement);
+			break;
+		}
+		judgement->verdict = VERDICT_FOREIGN;
+		judgement->why = file->header.e_ident[EI_CLASS] == ELFCLASS32 ?
+				 HUGETEXT_WHY_COMPAT_TASK : HUGETEXT_WHY_BAD_HEADERS;
+		break;
+	}
+}
