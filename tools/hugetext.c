@@ -4,6 +4,7 @@
  * Called alone it tells the state and the next sensible step.
  */
 #include <errno.h>
+#include <locale.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,8 +94,11 @@ static int run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	int result = run(argc, argv);
+	int result;
 
+	/* For file names in tables; numbers stay as they are. */
+	setlocale(LC_CTYPE, "");
+	result = run(argc, argv);
 	if (fflush(stdout) || ferror(stdout)) {
 		complain("the output could not be written: %s", strerror(errno));
 		return HUGETEXT_TROUBLE;

@@ -44,14 +44,12 @@ static bool is_text(const GElf_Phdr *segment)
 	return (segment->p_flags & PF_X) && segment->p_filesz;
 }
 
-/* Machines with 4 KiB pages below 2 MiB regions, in the form that core/ reads. */
-static bool is_native(const GElf_Ehdr *header)
+/* Machines whose 2 MiB regions lie above 4 KiB pages: those that hugetext serves. */
+static bool is_served(const GElf_Ehdr *header)
 {
-	struct hugetext_elf elf;
-
-	if (header->e_machine != EM_X86_64 && header->e_machine != EM_AARCH64)
-		return false;
-	return hugetext_elf_header(header, sizeof(*header), &elf) == HUGETEXT_WHY_OK;
+	return (header->e_machine == EM_X86_64 || header->e_machine == EM_AARCH64) &&
+	       header->e_ident[EI_CLASS] == ELFCLASS64 &&
+	       header->e_ident[EI_DATA] == ELFDATA2LSB;
 }
 
 static uint64_t whole_regions(const GElf_Phdr *segment)
@@ -175,8 +173,10 @@ static void judge_program(const struct elf_file *file, struct judgement *judgeme
 	bool movable = file->header.e_type == ET_DYN;
 	struct hugetext_layout layout;
 	uint64_t residue, regions;
+	struct hugetext_elf elf;
 
-	if (!sum_layout(file, &layout)) {
+	if (hugetext_elf_header(&file->header, sizeof(file->header), &elf) != HUGETEXT_WHY_OK ||
+	    !sum_layout(file, &layout)) {
 		judgement->verdict = VERDICT_BAD;
 		judgement->why = HUGETEXT_WHY_BAD_HEADERS;
 		return;
@@ -224,7 +224,7 @@ void judge(const struct elf_file *file, struct judgement *judgement)
 		judgement->why = HUGETEXT_WHY_BAD_HEADERS;
 		break;
 	case ELF_FILE_PROGRAM:
-		if (is_native(&file->header)) {
+		if (is_served(&file->header)) {
 			judge_program(file, judgement);
 			break;
 		}

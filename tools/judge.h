@@ -27,7 +27,7 @@
 	X(NOT_PROGRAM, "not-program",							\
 	  "an ELF file, but neither program nor library")				\
 	X(NOT_ELF, "not-elf",								\
-	  "no ELF file")								\
+	  "no ELF file, or one cut off within its header")								\
 	X(BAD, "bad",									\
 	  "the program headers make no sense")						\
 	X(UNREADABLE, "unreadable",							\

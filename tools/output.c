@@ -33,11 +33,6 @@ struct table *table_new(const struct table_column *columns, unsigned int nr, boo
 	return table;
 }
 
-void table_no_headings(struct table *table)
-{
-	scols_table_enable_noheadings(table->scols, 1);
-}
-
 void table_row(struct table *table)
 {
 	table->line = must_alloc(scols_table_new_line(table->scols, NULL));

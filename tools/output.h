@@ -28,7 +28,6 @@ struct table;
  * a control character or a backslash in a cell is written as \xNN.
  */
 struct table *table_new(const struct table_column *columns, unsigned int nr, bool raw);
-void table_no_headings(struct table *table);
 void table_row(struct table *table);
 /* Sets the next cell of the row. An empty one becomes "-" in raw tables. */
 void table_cell(struct table *table, const char *format, ...)

@@ -122,7 +122,7 @@ static void read_debugfs(struct state *state)
 		state->debug_trouble = "only root may read debugfs: run it as root";
 	else if (error == ENOENT && !sysroot_exists(DEBUG_DIRECTORY "/hugetext"))
 		state->debug_trouble =
-			"debugfs is not mounted: mount -t debugfs debugfs " DEBUG_DIRECTORY;
+			"debugfs is not mounted: mount -t debugfs none " DEBUG_DIRECTORY;
 	else
 		state->debug_trouble = strerror(error);
 }

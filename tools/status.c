@@ -13,56 +13,42 @@
 #include "state.h"
 #include "util.h"
 
-static const struct table_column pair_columns[] = {
-	{ "", false }, { "", true }, { "", false },
-};
-
-static void print_pair(struct table *table, const char *name, const char *value,
-		       const char *remark)
+/* What stands behind the value of a knob. */
+static const char *knob_remark(const struct state *state, const struct state_pair *knob)
 {
-	table_row(table);
-	table_cell(table, "   %s", name);
-	table_cell(table, "%s", value);
-	table_cell(table, "%s", remark);
+	if (strcmp(knob->name, "hugetext_enabled") == 0 && state_enabled(state) >= 0)
+		return enabled_words(state_enabled(state));
+	if (strcmp(knob->name, "rothp") == 0)
+		return "(module parameter)";
+	return "";
 }
 
-static void print_pairs(const char *title, const struct state_pairs *pairs, const char *unit)
+static int longest(const struct state_pairs *pairs, bool values)
 {
-	struct table *table;
-	size_t i;
+	size_t i, length, max = 0;
 
-	if (!pairs->nr)
-		return;
-	printf("\n%s:\n", title);
-	fflush(stdout);
-	table = table_new(pair_columns, 3, false);
-	table_no_headings(table);
-	for (i = 0; i < pairs->nr; i++)
-		print_pair(table, pairs->pair[i].name, pairs->pair[i].value, unit);
-	table_print_and_free(table);
-}
-
-static void print_knobs(const struct state *state)
-{
-	struct table *table;
-	size_t i;
-
-	printf("\nknobs (%s):\n", KNOB_DIRECTORY);
-	fflush(stdout);
-	table = table_new(pair_columns, 3, false);
-	table_no_headings(table);
-	for (i = 0; i < state->knobs.nr; i++) {
-		const struct state_pair *knob = &state->knobs.pair[i];
-		int enabled = i ? -1 : state_enabled(state);
-		const char *remark = "";
-
-		if (enabled >= 0)
-			remark = enabled_words(enabled);
-		else if (strcmp(knob->name, "rothp") == 0)
-			remark = "(module parameter)";
-		print_pair(table, knob->name, knob->value, remark);
+	for (i = 0; i < pairs->nr; i++) {
+		length = strlen(values ? pairs->pair[i].value : pairs->pair[i].name);
+		max = length > max ? length : max;
 	}
-	table_print_and_free(table);
+	return max;
+}
+
+static void print_pairs(const char *title, const struct state_pairs *pairs,
+			const struct state *state, const char *unit)
+{
+	int names = longest(pairs, false), values = longest(pairs, true);
+	size_t i;
+
+	if (pairs->nr)
+		printf("\n%s:\n", title);
+	for (i = 0; i < pairs->nr; i++) {
+		const struct state_pair *pair = &pairs->pair[i];
+		const char *remark = state ? knob_remark(state, pair) : unit;
+
+		printf("   %-*s %*s%s%s\n", names, pair->name, values, pair->value,
+		       *remark ? " " : "", remark);
+	}
 }
 
 /* Hooks are sentences rather than columns: what is lost may be long. */
@@ -91,11 +77,10 @@ static void print_status(const struct state *state)
 		printf("mechanism, hooks, counters: %s\n", state->debug_trouble);
 	printf("transparent_hugepage/enabled: %s\n",
 	       state->thp ? state->thp : "missing, this kernel has no transparent huge pages");
-	if (state->knobs.nr)
-		print_knobs(state);
+	print_pairs("knobs (" KNOB_DIRECTORY ")", &state->knobs, state, "");
 	print_hooks(&state->hooks);
-	print_pairs("counters", &state->counters, "");
-	print_pairs("totals", &state->totals, "kB");
+	print_pairs("counters", &state->counters, NULL, "");
+	print_pairs("totals", &state->totals, NULL, "kB");
 }
 
 static void json_value(struct json *json, const char *name, const char *value)

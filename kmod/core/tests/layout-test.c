@@ -53,6 +53,10 @@ static void header_is_read(void)
 	expect(elf.phoff, TOP);
 	expect(elf.phnum, 256);
 	expect(elf.dynamic, false);
+
+	header.e_phnum = 1;
+	expect(hugetext_elf_header(&header, sizeof(header), &elf), HUGETEXT_WHY_OK);
+	expect(elf.phnum, 1);
 }
 
 static void header_too_short(void)
@@ -198,6 +202,22 @@ static void layout_rounds_low_and_offset(void)
 	expect(layout.low, 0x10000);
 	expect(layout.first_offset, 0x3000);
 	expect(layout.high, 0x10030);
+}
+
+static void memory_may_be_larger_than_file(void)
+{
+	struct hugetext_segment segment = {
+		.vaddr = 0x1000, .filesz = 0x100, .memsz = 0x5000, .offset = 0x1000,
+		.align = HUGETEXT_PAGE_SIZE, .exec = true,
+	};
+	struct hugetext_layout layout;
+
+	hugetext_layout_init(&layout);
+	expect(hugetext_layout_add(&layout, &segment), HUGETEXT_WHY_OK);
+	expect(layout.high, 0x6000);
+	expect(layout.text_bytes, 0x100);
+	expect(add(&layout, 0x5fff, 0x2fff, 0x1000, false), HUGETEXT_WHY_BAD_HEADERS);
+	expect(add(&layout, 0x6000, 0x3000, 0x1000, false), HUGETEXT_WHY_OK);
 }
 
 static void layout_counts_whole_regions(void)
@@ -456,6 +476,7 @@ int main(void)
 		{ "layout: lld", layout_of_lld },
 		{ "layout: a program at a fixed address", layout_of_fixed_program },
 		{ "layout: lowest address and offset are rounded", layout_rounds_low_and_offset },
+		{ "layout: more memory than file", memory_may_be_larger_than_file },
 		{ "layout: whole regions are counted", layout_counts_whole_regions },
 		{ "layout: data is not counted", data_is_not_counted },
 		{ "layout: most text wins", most_text_wins },
