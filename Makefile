@@ -3,7 +3,7 @@
 # Builds the module and the command, installs them, and runs the demo and the
 # checks. Everything built goes to build/; the sources stay as they are.
 
-BUILD	?= $(CURDIR)/build
+BUILD	:= $(CURDIR)/build
 PREFIX	?= /usr/local
 KERNEL	?= 6.1
 
@@ -13,8 +13,6 @@ KDIR	?= $(RUNNING)
 # What that kernel calls itself; its "kernel.release" file does not say it on Debian.
 KREL	= $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/generated/utsrelease.h)
 KBUILD_OUT = $(BUILD)/kmod/$(KREL)
-
-export BUILD
 
 ifneq ($(wildcard $(KDIR)/Makefile),)
 have_headers := y
@@ -54,27 +52,23 @@ endif
 no-module:
 	@echo "No module built: $(RUNNING) is missing; install linux-headers-$$(uname -r) or say KDIR=."
 
-MODDIR	= $(DESTDIR)/lib/modules/$(KREL)/updates
-BINDIR	= $(DESTDIR)$(PREFIX)/bin
-MANDIR	= $(DESTDIR)$(PREFIX)/share/man
-LDDIR	= $(DESTDIR)$(PREFIX)/share/hugetext
-MANPAGES = $(wildcard Documentation/*.[1-8])
+MODULE	= $(DESTDIR)/lib/modules/$(KREL)/updates/hugetext.ko
 
 install: all
 ifeq ($(have_headers),y)
-	install -D -m 644 $(KBUILD_OUT)/hugetext.ko $(MODDIR)/hugetext.ko
+	install -D -m 644 $(KBUILD_OUT)/hugetext.ko $(MODULE)
 	$(if $(DESTDIR),,depmod -a $(KREL))
 endif
-	install -D -m 755 $(BUILD)/tools/hugetext $(BINDIR)/hugetext
-	$(foreach page,$(MANPAGES),install -D -m 644 $(page) \
-		$(MANDIR)/man$(subst .,,$(suffix $(page)))/$(notdir $(page)) &&) true
-	install -D -m 644 -t $(LDDIR) linker/ld-align.lds
+	$(MAKE) -C tools install PREFIX=$(PREFIX)
+	$(MAKE) -C linker install PREFIX=$(PREFIX)
 
 uninstall:
-	rm -f $(MODDIR)/hugetext.ko $(BINDIR)/hugetext $(LDDIR)/ld-align.lds
-	rm -f $(foreach page,$(MANPAGES),$(MANDIR)/man$(subst .,,$(suffix $(page)))/$(notdir $(page)))
-	-rmdir $(LDDIR)
+ifeq ($(have_headers),y)
+	rm -f $(MODULE)
 	$(if $(DESTDIR),,depmod -a $(KREL))
+endif
+	rm -f $(DESTDIR)$(PREFIX)/bin/hugetext $(DESTDIR)$(PREFIX)/share/man/man8/hugetext.8
+	rm -rf $(DESTDIR)$(PREFIX)/share/hugetext
 
 demo:
 	selftests/vm/setup demo

@@ -6,7 +6,7 @@
 # without touching the system's package lists.
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${BUILD:-$top/build}
+build=$top/build
 cache=$build/cache
 arch=${ARCH:-amd64}
 
