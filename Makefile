@@ -92,7 +92,7 @@ update:
 	selftests/vm/mkroot --update $(KERNEL)
 
 clean:
-	find $(BUILD) -mindepth 1 -maxdepth 1 ! -name cache -exec rm -rf {} +
+	find $(BUILD) -mindepth 1 -maxdepth 1 ! -name cache ! -name lock -exec rm -rf {} +
 
 distclean:
 	rm -rf $(BUILD)

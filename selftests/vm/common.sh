@@ -41,12 +41,17 @@ kernel_row()
 	die "no kernel '$1' in selftests/vm/common.sh"
 }
 
-# One of us at a time works on the cache: parallel steps wait here.
-lock_cache()
+# lock NAME: until this script ends, others that lock the same name wait.
+lock()
 {
-	mkdir -p "$cache"
-	exec {cache_lock}> "$cache/.lock"
-	flock "$cache_lock"
+	local fd
+
+	mkdir -p "$build/lock"
+	exec {fd}> "$build/lock/$1"
+	if ! flock -n "$fd"; then
+		say "  waiting for another ${0##*/} at work on $1"
+		flock "$fd"
+	fi
 }
 
 # The URI the system's own apt uses for Debian's archive, or for its security
