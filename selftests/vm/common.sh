@@ -126,11 +126,16 @@ apt_setup()
 	END
 }
 
-# apt_update: fetch the package lists. Called by whoever misses something.
+# apt_update: fetch the package lists, unless that was done this hour. Called by
+# whoever misses something.
 apt_update()
 {
+	local stamp=$apt_dir/updated
+
+	[[ $(find "$stamp" -mmin -60 2> /dev/null) ]] && return
 	say "  fetching the package lists of ${apt_dir##*/}"
 	apt-get -c "$apt_conf" -qq update >&2
+	: > "$stamp"
 }
 
 # apt_field PACKAGE FIELD: what the newest version's record says.
