@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Where text is placed: congruent for every linker and loader, still random,
+ * and nothing is moved that was told where to be.
+ */
+#define _GNU_SOURCE
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/personality.h>
+#include <sys/wait.h>
+
+#include "kselftest_harness.h"
+
+#include "guest.h"
+
+#define RUNS	20
+
+/* p_offset - p_vaddr of the largest executable segment, modulo 2 MiB. */
+static unsigned long residue_of(const char *path)
+{
+	unsigned long residue = ~0ul;
+	Elf64_Xword largest = 0;
+	Elf64_Ehdr ehdr;
+	Elf64_Phdr phdr;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (pread(fd, &ehdr, sizeof(ehdr), 0) != sizeof(ehdr))
+		return residue;
+	for (int i = 0; i < ehdr.e_phnum; i++) {
+		if (pread(fd, &phdr, sizeof(phdr), ehdr.e_phoff + i * sizeof(phdr)) != sizeof(phdr))
+			break;
+		if (phdr.p_type == PT_LOAD && (phdr.p_flags & PF_X) && phdr.p_filesz > largest) {
+			largest = phdr.p_filesz;
+			residue = (phdr.p_offset - phdr.p_vaddr) % REGION;
+		}
+	}
+	close(fd);
+	return residue;
+}
+
+/* Run a program with up to two commands; the load base from its last line. */
+static unsigned long base_of(const char *program, const char *first, const char *second)
+{
+	unsigned long base = ~0ul;
+	char line[4096], path[512];
+	int out[2], status;
+	FILE *answers;
+	pid_t pid;
+
+	snprintf(path, sizeof(path), FIXTURES "/%s", program);
+	if (pipe2(out, O_CLOEXEC))
+		return base;
+	pid = fork();
+	if (!pid) {
+		dup2(out[1], STDOUT_FILENO);
+		execl(path, path, first, second, NULL);
+		_exit(127);
+	}
+	close(out[1]);
+	answers = fdopen(out[0], "r");
+	while (fgets(line, sizeof(line), answers))
+		sscanf(line, "base %lx", &base);
+	fclose(answers);
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status) && !WEXITSTATUS(status) ? base : ~0ul;
+}
+
+static int count_different(unsigned long *base, int nr)
+{
+	int different = 0;
+
+	for (int i = 0; i < nr; i++) {
+		bool seen = false;
+
+		for (int j = 0; j < i; j++)
+			seen |= base[i] == base[j];
+		different += !seen;
+	}
+	return different;
+}
+
+FIXTURE(placed) {
+	char path[512];
+	char command[600];
+	unsigned long residue;
+	unsigned long base[RUNS];
+};
+
+FIXTURE_VARIANT(placed) {
+	const char *program;
+	const char *library;	/* NULL: the program itself is looked at */
+	bool stays;		/* its text is too small to be moved */
+};
+
+#define PROGRAM(name_, file)							\
+	FIXTURE_VARIANT_ADD(placed, name_) { .program = file }
+#define LIBRARY(name_, file)							\
+	FIXTURE_VARIANT_ADD(placed, name_) { .program = "prog-pie", .library = file }
+
+PROGRAM(pie, "prog-pie");
+PROGRAM(static_pie, "prog-static-pie");
+PROGRAM(pie_lld, "prog-lld");
+PROGRAM(pie_gold, "prog-gold");
+PROGRAM(pie_mold, "prog-mold");
+PROGRAM(pie_musl, "prog-musl");
+PROGRAM(pie_ld_align, "prog-align");
+LIBRARY(library, "libtext.so");
+LIBRARY(library_lld, "libtext-lld.so");
+LIBRARY(library_gold, "libtext-gold.so");
+LIBRARY(library_mold, "libtext-mold.so");
+LIBRARY(library_noseparate, "libtext-noseparate.so");
+LIBRARY(library_2m, "libtext-2m.so");
+FIXTURE_VARIANT_ADD(placed, library_musl) {
+	.program = "prog-musl", .library = "libtext-musl.so",
+};
+FIXTURE_VARIANT_ADD(placed, small_stays) {
+	.program = "prog-small", .stays = true,
+};
+
+FIXTURE_SETUP(placed)
+{
+	snprintf(self->path, sizeof(self->path), FIXTURES "/%s",
+		 variant->library ?: variant->program);
+	snprintf(self->command, sizeof(self->command), "dlopen %s", self->path);
+	self->residue = residue_of(self->path);
+	ASSERT_NE(~0ul, self->residue);
+	ASSERT_EQ(0, module_load("hugetext=1"));
+}
+
+FIXTURE_TEARDOWN(placed)
+{
+	EXPECT_EQ(0, module_unload());
+}
+
+TEST_F_TIMEOUT(placed, congruent_and_random, 120)
+{
+	int congruent = 0;
+
+	for (int i = 0; i < RUNS; i++) {
+		self->base[i] = variant->library ?
+			base_of(variant->program, self->command, "addrlib") :
+			base_of(variant->program, "addr", NULL);
+		ASSERT_NE(~0ul, self->base[i]);
+		congruent += self->base[i] % REGION == self->residue;
+	}
+	if (variant->stays) {
+		EXPECT_GT(RUNS, congruent);
+	} else {
+		EXPECT_EQ(RUNS, congruent);
+	}
+	/* 19 bits are left to chance: a single collision is rare, two are a fault. */
+	EXPECT_LE(RUNS - 1, count_different(self->base, RUNS));
+}
+
+/* Whoever turns randomization off gets the same address every time. */
+TEST_F_TIMEOUT(placed, repeatable_without_randomization, 120)
+{
+	ASSERT_NE(-1, personality(ADDR_NO_RANDOMIZE));
+	for (int i = 0; i < 2; i++)
+		self->base[i] = variant->library ?
+			base_of(variant->program, self->command, "addrlib") :
+			base_of(variant->program, "addr", NULL);
+	EXPECT_EQ(self->base[0], self->base[1]);
+}
+
+FIXTURE(left_alone) {
+	int fd;
+};
+
+FIXTURE_SETUP(left_alone)
+{
+	self->fd = open(FIXTURES "/libtext-lld.so", O_RDONLY | O_CLOEXEC);
+	ASSERT_LE(0, self->fd);
+	ASSERT_EQ(0, module_load("hugetext=1"));
+}
+
+FIXTURE_TEARDOWN(left_alone)
+{
+	close(self->fd);
+	EXPECT_EQ(0, module_unload());
+}
+
+TEST_F(left_alone, off_means_off)
+{
+	unsigned long residue = residue_of(FIXTURES "/prog-pie");
+	int congruent = 0;
+
+	ASSERT_EQ(0, write_text(ENABLED, "2"));
+	for (int i = 0; i < RUNS; i++)
+		congruent += base_of("prog-pie", "addr", NULL) % REGION == residue;
+	EXPECT_GT(RUNS, congruent);
+}
+
+static void *odd_place(size_t size)
+{
+	char *place = mmap(NULL, size + 2 * REGION, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	munmap(place, size + 2 * REGION);
+	return (void *)(((unsigned long)place + REGION) / REGION * REGION + 0x5000);
+}
+
+TEST_F(left_alone, hints_and_fixed_addresses)
+{
+	static const int flags[] = { 0, MAP_FIXED, MAP_FIXED_NOREPLACE };
+	size_t size = lseek(self->fd, 0, SEEK_END);
+
+	for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {
+		void *wanted = odd_place(size);
+		void *got = mmap(wanted, size, PROT_READ | PROT_EXEC, MAP_PRIVATE | flags[i],
+				 self->fd, 0);
+
+		EXPECT_EQ(wanted, got);
+		munmap(got, size);
+	}
+	EXPECT_LE(1, counter("address_hint"));
+	EXPECT_LE(2, counter("fixed_address"));
+}
+
+TEST_F(left_alone, programs_that_cannot_move)
+{
+	struct child child;
+
+	ASSERT_TRUE(child_start(&child, "prog-nopie-odd"));
+	EXPECT_STREQ(expected("prog-nopie-odd", "sum"), child_ask(&child, "sum"));
+	EXPECT_EQ(0, text_of(child.pid, "prog-nopie-odd").whole);
+	EXPECT_TRUE(child_quit(&child));
+}
+
+TEST_F(left_alone, tasks_of_32_bits)
+{
+	struct child child;
+
+	ASSERT_TRUE(child_start(&child, "prog-32"));
+	EXPECT_STREQ(expected("prog-32", "sum"), child_ask(&child, "sum"));
+	EXPECT_STREQ(expected("prog-32", "call"), child_ask(&child, "call"));
+	EXPECT_LE(1, counter("compat_task"));
+	EXPECT_TRUE(child_quit(&child));
+}
+
+/* Whoever maps text without a loader still gets the congruence of the offset. */
+TEST_F(left_alone, but_not_an_open_address)
+{
+	char *got = mmap(NULL, 3 * REGION, PROT_READ | PROT_EXEC, MAP_PRIVATE, self->fd, 0x3000);
+
+	ASSERT_NE(MAP_FAILED, got);
+	EXPECT_EQ(0x3000, (unsigned long)got % REGION);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,550 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Files whose text is huge: written to, cut, punched, replaced, unmounted,
+ * and opened behind fsnotify's back. File and processes must hold the bytes
+ * that they would hold without hugetext.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/falloc.h>
+#include <sys/fanotify.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <linux/loop.h>
+
+#include "kselftest_harness.h"
+
+#include "guest.h"
+
+#define FOLDER		"/tests/work"
+#define LIBRARY		FOLDER "/libtext.so"
+#define ORIGINAL	FIXTURES "/libtext.so"
+#define MEMINFO		"/proc/meminfo"
+
+/*
+ * A library in use with all its text huge, and what its file should hold.
+ * The reference copy is in this process's memory alone.
+ */
+FIXTURE(library) {
+	struct child child;
+	unsigned char *bytes;
+	size_t size;
+	unsigned long text;	/* file offset of the big text */
+	unsigned long length;	/* and its bytes */
+};
+
+static void read_whole(const char *path, unsigned char *bytes, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t used = 0;
+	ssize_t n;
+
+	while (used < size && (n = pread(fd, bytes + used, size - used, used)) > 0)
+		used += n;
+	memset(bytes + used, 0, size - used);
+	close(fd);
+}
+
+static bool file_is(const char *path, const unsigned char *bytes, size_t size)
+{
+	unsigned char *now = malloc(size);
+	struct stat st;
+	bool same;
+
+	read_whole(path, now, size);
+	same = !stat(path, &st) && (size_t)st.st_size == size && !memcmp(now, bytes, size);
+	free(now);
+	return same;
+}
+
+/* The library's text as a process sees it is what @bytes say. */
+static bool process_sees(struct child *child, const unsigned char *text, size_t length)
+{
+	char want[64];
+	const char *got = child_ask(child, "sumlib");
+
+	snprintf(want, sizeof(want), "%016lx", (unsigned long)fnv(text, length));
+	if (got && !strcmp(got, want))
+		return true;
+	printf("# process has %s, file %s\n", got ?: "died", want);
+	return false;
+}
+
+static void drop_caches(void)
+{
+	sync();
+	write_text("/proc/sys/vm/drop_caches", "3");
+}
+
+FIXTURE_SETUP(library)
+{
+	unsigned long bias, start, end;
+	char line[512], mode[8], maps[64];
+	struct stat st;
+	FILE *file;
+
+	mkdir(FOLDER, 0755);
+	unlink(LIBRARY);
+	ASSERT_EQ(0, copy_file(ORIGINAL, LIBRARY));
+	ASSERT_EQ(0, stat(LIBRARY, &st));
+	self->size = st.st_size;
+	self->bytes = malloc(self->size + REGION);
+	read_whole(LIBRARY, self->bytes, self->size);
+
+	ASSERT_EQ(0, module_load("hugetext=1"));
+	ASSERT_TRUE(child_start(&self->child, "prog-pie"));
+	ASSERT_STREQ("dlopen " LIBRARY, child_ask(&self->child, "dlopen " LIBRARY));
+	ASSERT_EQ(3, sscanf(child_ask(&self->child, "addrlib"), "base %lx start %lx end %lx",
+			    &bias, &start, &end));
+	snprintf(maps, sizeof(maps), "/proc/%d/maps", self->child.pid);
+	file = fopen(maps, "r");
+	while (fgets(line, sizeof(line), file)) {
+		unsigned long from, to, offset;
+
+		if (sscanf(line, "%lx-%lx %7s %lx", &from, &to, mode, &offset) == 4 &&
+		    from <= start && start < to)
+			self->text = start - from + offset;
+	}
+	fclose(file);
+	self->length = end - start;
+	ASSERT_TRUE(wait_all_huge(self->child.pid, "libtext.so"));
+}
+
+FIXTURE_TEARDOWN(library)
+{
+	child_kill(&self->child);
+	EXPECT_EQ(0, module_unload());
+	free(self->bytes);
+}
+
+#define CHECK_LIBRARY()								\
+do {										\
+	EXPECT_TRUE(file_is(LIBRARY, self->bytes, self->size));			\
+	EXPECT_TRUE(process_sees(&self->child, self->bytes + self->text,	\
+				 self->length));				\
+} while (0)
+
+TEST_F_TIMEOUT(library, written_in_place_while_in_use, 120)
+{
+	unsigned long at = self->text + 5 * REGION / 2;
+	int fd, i;
+
+	for (i = 0; i < 3; i++) {
+		fd = open(LIBRARY, O_RDWR | O_CLOEXEC);
+		ASSERT_LE(0, fd);
+		/* The open took the huge pages away, before any byte is written. */
+		EXPECT_EQ(0, text_of(self->child.pid, "libtext.so").huge);
+		CHECK_LIBRARY();
+		memset(self->bytes + at, 0x90 + i, 10000);
+		ASSERT_EQ(10000, pwrite(fd, self->bytes + at, 10000, at));
+		CHECK_LIBRARY();
+
+		/* New users while the writer is there stay on small pages. */
+		child_ask(&self->child, "dlclose");
+		child_ask(&self->child, "dlopen " LIBRARY);
+		sleep_ms(300);
+		EXPECT_EQ(0, text_of(self->child.pid, "libtext.so").huge);
+		CHECK_LIBRARY();
+		close(fd);
+
+		EXPECT_TRUE(wait_all_huge(self->child.pid, "libtext.so"));
+		CHECK_LIBRARY();
+		at += REGION + 4096;
+	}
+	EXPECT_LE(9, counter("dropped_regions"));
+	drop_caches();
+	CHECK_LIBRARY();
+	ASSERT_EQ(0, module_unload());
+	drop_caches();
+	CHECK_LIBRARY();
+	ASSERT_EQ(0, module_load(""));
+}
+
+TEST_F_TIMEOUT(library, appended, 120)
+{
+	int fd = open(LIBRARY, O_WRONLY | O_APPEND | O_CLOEXEC);
+
+	memset(self->bytes + self->size, 0x5a, 5000);
+	ASSERT_EQ(5000, write(fd, self->bytes + self->size, 5000));
+	self->size += 5000;
+	close(fd);
+	CHECK_LIBRARY();
+	drop_caches();
+	CHECK_LIBRARY();
+}
+
+TEST_F_TIMEOUT(library, written_through_a_shared_mapping, 120)
+{
+	unsigned long at = self->text + 3 * REGION / 2;
+	int fd = open(LIBRARY, O_RDWR | O_CLOEXEC);
+	unsigned char *map;
+
+	map = mmap(NULL, self->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	ASSERT_NE(MAP_FAILED, map);
+	/* The mapping alone keeps the file open for writing. */
+	close(fd);
+	memset(map + at, 0xcd, 3 * 4096);
+	memset(self->bytes + at, 0xcd, 3 * 4096);
+	CHECK_LIBRARY();
+	sleep_ms(300);
+	EXPECT_EQ(0, text_of(self->child.pid, "libtext.so").huge);
+	ASSERT_EQ(0, msync(map, self->size, MS_SYNC));
+	ASSERT_EQ(0, munmap(map, self->size));
+	CHECK_LIBRARY();
+	drop_caches();
+	CHECK_LIBRARY();
+}
+
+/* truncate(2) by name opens nothing, so no open is there to be noticed. */
+TEST_F_TIMEOUT(library, truncated_by_name, 120)
+{
+	size_t shorter = self->text + 5 * REGION / 2 + 1234;
+
+	ASSERT_EQ(0, truncate(LIBRARY, shorter));
+	EXPECT_TRUE(file_is(LIBRARY, self->bytes, shorter));
+	ASSERT_EQ(0, truncate(LIBRARY, self->size));
+	memset(self->bytes + shorter, 0, self->size - shorter);
+	CHECK_LIBRARY();
+	drop_caches();
+	CHECK_LIBRARY();
+}
+
+TEST_F_TIMEOUT(library, truncated_through_a_file, 120)
+{
+	size_t shorter = self->text + REGION + 77;
+	int fd = open(LIBRARY, O_WRONLY | O_CLOEXEC);
+
+	ASSERT_EQ(0, ftruncate(fd, shorter));
+	EXPECT_TRUE(file_is(LIBRARY, self->bytes, shorter));
+	ASSERT_EQ(0, ftruncate(fd, self->size));
+	close(fd);
+	memset(self->bytes + shorter, 0, self->size - shorter);
+	CHECK_LIBRARY();
+	drop_caches();
+	CHECK_LIBRARY();
+}
+
+TEST_F_TIMEOUT(library, truncated_by_open, 120)
+{
+	int fd = open(LIBRARY, O_WRONLY | O_TRUNC | O_CLOEXEC);
+
+	ASSERT_LE(0, fd);
+	EXPECT_TRUE(file_is(LIBRARY, self->bytes, 0));
+	ASSERT_EQ(self->size, write(fd, self->bytes, self->size));
+	close(fd);
+	CHECK_LIBRARY();
+	drop_caches();
+	CHECK_LIBRARY();
+}
+
+TEST_F_TIMEOUT(library, hole_punched, 120)
+{
+	unsigned long at = self->text + REGION + 3000;
+	int fd = open(LIBRARY, O_RDWR | O_CLOEXEC);
+
+	ASSERT_EQ(0, fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, REGION));
+	memset(self->bytes + at, 0, REGION);
+	CHECK_LIBRARY();
+	ASSERT_EQ(0, fallocate(fd, FALLOC_FL_ZERO_RANGE, at - 9000, 9000));
+	memset(self->bytes + at - 9000, 0, 9000);
+	close(fd);
+	CHECK_LIBRARY();
+	drop_caches();
+	CHECK_LIBRARY();
+}
+
+TEST_F_TIMEOUT(library, replaced_by_rename, 120)
+{
+	unsigned char *other = malloc(self->size);
+	struct child newcomer;
+	int fd;
+
+	memcpy(other, self->bytes, self->size);
+	memset(other + self->text + 4096 + 100, 0x11, 200);
+	fd = open(FOLDER "/new.so", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	ASSERT_EQ(self->size, write(fd, other, self->size));
+	close(fd);
+	ASSERT_EQ(0, rename(FOLDER "/new.so", LIBRARY));
+
+	ASSERT_TRUE(child_start(&newcomer, "prog-pie"));
+	child_ask(&newcomer, "dlopen " LIBRARY);
+	EXPECT_TRUE(wait_all_huge(newcomer.pid, "libtext.so"));
+	EXPECT_TRUE(process_sees(&newcomer, other + self->text, self->length));
+	EXPECT_TRUE(process_sees(&self->child, self->bytes + self->text, self->length));
+	EXPECT_TRUE(file_is(LIBRARY, other, self->size));
+	child_kill(&newcomer);
+	free(other);
+}
+
+TEST_F_TIMEOUT(library, direct_writes, 120)
+{
+	unsigned long at = (self->text + 2 * REGION) & ~4095ul;
+	int fd = open(LIBRARY, O_RDWR | O_DIRECT | O_CLOEXEC);
+	void *page = aligned_alloc(4096, 4096);
+
+	ASSERT_LE(0, fd);
+	memset(page, 0x42, 4096);
+	memset(self->bytes + at, 0x42, 4096);
+	ASSERT_EQ(4096, pwrite(fd, page, 4096, at));
+	close(fd);
+	free(page);
+	CHECK_LIBRARY();
+	drop_caches();
+	CHECK_LIBRARY();
+}
+
+/* Unloading takes back all that rothp let in, also under a running process. */
+TEST_F_TIMEOUT(library, unload_drops_what_is_huge, 120)
+{
+	EXPECT_LT(0, read_number(MEMINFO, "FileHugePages"));
+	ASSERT_EQ(0, module_unload());
+	EXPECT_EQ(0, read_number(MEMINFO, "FileHugePages"));
+	EXPECT_EQ(0, text_of(self->child.pid, NULL).huge);
+	CHECK_LIBRARY();
+	/* And a writer after that meets small pages only. */
+	int fd = open(LIBRARY, O_RDWR | O_CLOEXEC);
+
+	memset(self->bytes + self->text + REGION, 0x77, 100);
+	ASSERT_EQ(100, pwrite(fd, self->bytes + self->text + REGION, 100, self->text + REGION));
+	close(fd);
+	CHECK_LIBRARY();
+	ASSERT_EQ(0, module_load(""));
+}
+
+/* Turned off is not unloaded: what is huge stays, and stays guarded. */
+TEST_F_TIMEOUT(library, written_while_turned_off, 120)
+{
+	int fd;
+
+	ASSERT_EQ(0, write_text(ENABLED, "0"));
+	EXPECT_LT(0, text_of(self->child.pid, "libtext.so").huge);
+	fd = open(LIBRARY, O_RDWR | O_CLOEXEC);
+	EXPECT_EQ(0, text_of(self->child.pid, "libtext.so").huge);
+	memset(self->bytes + self->text + REGION, 0x66, 8192);
+	ASSERT_EQ(8192, pwrite(fd, self->bytes + self->text + REGION, 8192, self->text + REGION));
+	close(fd);
+	CHECK_LIBRARY();
+	drop_caches();
+	CHECK_LIBRARY();
+}
+
+/*
+ * The descriptors that fanotify hands out are opened behind fsnotify's back.
+ * As long as text is huge they cannot be writable.
+ */
+TEST_F_TIMEOUT(library, fanotify_descriptor_for_writing, 120)
+{
+	int group = fanotify_init(FAN_CLASS_NOTIF | FAN_CLOEXEC | FAN_NONBLOCK,
+				  O_RDWR | O_LARGEFILE | O_CLOEXEC);
+	struct fanotify_event_metadata event = { .fd = FAN_NOFD };
+	ssize_t n;
+	int fd;
+
+	ASSERT_LE(0, group);
+	ASSERT_EQ(0, fanotify_mark(group, FAN_MARK_ADD, FAN_OPEN, AT_FDCWD, LIBRARY));
+	fd = open(LIBRARY, O_RDONLY | O_CLOEXEC);
+	ASSERT_LE(0, fd);
+	n = read(group, &event, sizeof(event));
+	EXPECT_FALSE(n == sizeof(event) && event.fd >= 0 &&
+		     text_of(self->child.pid, "libtext.so").huge);
+	EXPECT_LE(1, counter("refused_opens"));
+	CHECK_LIBRARY();
+	close(fd);
+
+	/* An ordinary writer takes the huge pages away; then fanotify works too. */
+	fd = open(LIBRARY, O_WRONLY | O_CLOEXEC);
+	ASSERT_LE(0, fd);
+	n = read(group, &event, sizeof(event));
+	ASSERT_EQ(sizeof(event), n);
+	ASSERT_LE(0, event.fd);
+	memset(self->bytes + self->text + REGION, 0x33, 4096);
+	EXPECT_EQ(4096, pwrite(event.fd, self->bytes + self->text + REGION, 4096,
+			       self->text + REGION));
+	close(event.fd);
+	close(fd);
+	close(group);
+	CHECK_LIBRARY();
+	drop_caches();
+	CHECK_LIBRARY();
+}
+
+/* ---- Programs, and file systems of their own ---- */
+
+FIXTURE(program) {
+	struct child child;
+};
+
+FIXTURE_SETUP(program)
+{
+	mkdir(FOLDER, 0755);
+	unlink(FOLDER "/prog");
+	ASSERT_EQ(0, copy_file(FIXTURES "/prog-pie", FOLDER "/prog"));
+	ASSERT_EQ(0, module_load("hugetext=1"));
+}
+
+FIXTURE_TEARDOWN(program)
+{
+	child_kill(&self->child);
+	EXPECT_EQ(0, module_unload());
+}
+
+TEST_F_TIMEOUT(program, written_after_its_exit, 120)
+{
+	struct stat st;
+	unsigned char *bytes;
+	int fd;
+
+	ASSERT_EQ(0, stat(FOLDER "/prog", &st));
+	bytes = malloc(st.st_size);
+	read_whole(FOLDER "/prog", bytes, st.st_size);
+	for (int i = 0; i < 3; i++) {
+		unsigned long at = 3 * REGION + i * 12345;
+
+		ASSERT_TRUE(child_start(&self->child, FOLDER "/prog"));
+		ASSERT_TRUE(wait_all_huge(self->child.pid, FOLDER "/prog"));
+		EXPECT_EQ(-1, open(FOLDER "/prog", O_RDWR));
+		EXPECT_EQ(ETXTBSY, errno);
+		ASSERT_TRUE(child_quit(&self->child));
+		EXPECT_LT(0, read_number(MEMINFO, "FileHugePages"));
+
+		fd = open(FOLDER "/prog", O_RDWR | O_CLOEXEC);
+		ASSERT_LE(0, fd);
+		EXPECT_EQ(0, read_number(MEMINFO, "FileHugePages"));
+		memset(bytes + at, i, 600);
+		ASSERT_EQ(600, pwrite(fd, bytes + at, 600, at));
+		close(fd);
+		EXPECT_TRUE(file_is(FOLDER "/prog", bytes, st.st_size));
+		drop_caches();
+		EXPECT_TRUE(file_is(FOLDER "/prog", bytes, st.st_size));
+	}
+	free(bytes);
+}
+
+/* Unmounting must neither find a pinned file nor lose the guard's mark. */
+#define DISK		"/tests/disk.img"
+#define MOUNTED		"/tests/mounted"
+
+static bool attach_disk(char *device, size_t size)
+{
+	int control = open("/dev/loop-control", O_RDWR | O_CLOEXEC);
+	int number, loop, disk;
+	bool ok;
+
+	number = ioctl(control, LOOP_CTL_GET_FREE);
+	close(control);
+	snprintf(device, size, "/dev/loop%d", number);
+	loop = open(device, O_RDWR | O_CLOEXEC);
+	disk = open(DISK, O_RDWR | O_CLOEXEC);
+	ok = !ioctl(loop, LOOP_SET_FD, disk);
+	close(disk);
+	close(loop);
+	return ok;
+}
+
+static int unmount_soon(const char *path)
+{
+	int err = 0;
+
+	/* An exiting process lets go of its mappings a moment after it is reaped. */
+	for (int i = 0; i < 100; i++) {
+		err = umount(path) ? errno : 0;
+		if (err != EBUSY)
+			break;
+		sleep_ms(20);
+	}
+	return err;
+}
+
+TEST_F_TIMEOUT(program, unmounted, 240)
+{
+	char device[64], command[128];
+
+	ASSERT_EQ(0, system("modprobe loop"));
+	ASSERT_EQ(0, system("truncate -s 64M " DISK " && mke2fs -q -t ext4 -F -b 4096 " DISK));
+	mkdir(MOUNTED, 0755);
+	for (int i = 0; i < 4; i++) {
+		struct child late;
+
+		ASSERT_TRUE(attach_disk(device, sizeof(device)));
+		ASSERT_EQ(0, mount(device, MOUNTED, "ext4", 0, NULL));
+		if (!i)
+			ASSERT_EQ(0, copy_file(FIXTURES "/prog-nopie", MOUNTED "/prog"));
+		ASSERT_TRUE(child_start(&self->child, MOUNTED "/prog"));
+		if (i < 2)
+			ASSERT_TRUE(wait_all_huge(self->child.pid, MOUNTED "/prog"));
+		/* Half of the times it is unmounted while khugetextd is at it. */
+		if (i % 2)
+			child_kill(&self->child);
+		else
+			ASSERT_TRUE(child_quit(&self->child));
+		EXPECT_EQ(0, unmount_soon(MOUNTED));
+		snprintf(command, sizeof(command), "losetup -d %s && e2fsck -fn %s >/dev/null 2>&1",
+			 device, DISK);
+		EXPECT_EQ(0, system(command));
+		/* The module goes on with others. */
+		ASSERT_TRUE(child_start(&late, "prog-nopie"));
+		EXPECT_TRUE(wait_all_huge(late.pid, "prog-nopie"));
+		child_kill(&late);
+	}
+	unlink(DISK);
+}
+
+/* Unloaded while the file system with guarded files is mounted, then unmounted. */
+TEST_F_TIMEOUT(program, unloaded_then_unmounted, 120)
+{
+	char device[64], command[128];
+
+	ASSERT_EQ(0, system("modprobe loop"));
+	ASSERT_EQ(0, system("truncate -s 64M " DISK " && mke2fs -q -t ext4 -F -b 4096 " DISK));
+	mkdir(MOUNTED, 0755);
+	ASSERT_TRUE(attach_disk(device, sizeof(device)));
+	ASSERT_EQ(0, mount(device, MOUNTED, "ext4", 0, NULL));
+	ASSERT_EQ(0, copy_file(FIXTURES "/prog-nopie", MOUNTED "/prog"));
+	ASSERT_TRUE(child_start(&self->child, MOUNTED "/prog"));
+	ASSERT_TRUE(wait_all_huge(self->child.pid, MOUNTED "/prog"));
+	ASSERT_EQ(0, module_unload());
+	EXPECT_EQ(0, text_of(self->child.pid, NULL).huge);
+	ASSERT_TRUE(child_quit(&self->child));
+	EXPECT_EQ(0, umount(MOUNTED));
+	snprintf(command, sizeof(command), "losetup -d %s", device);
+	EXPECT_EQ(0, system(command));
+	ASSERT_EQ(0, module_load(""));
+	unlink(DISK);
+}
+
+/* Writes through overlayfs are not seen on 6.1, so its text stays small. */
+TEST_F_TIMEOUT(program, on_overlayfs, 120)
+{
+	ASSERT_EQ(0, system("modprobe overlay"));
+	mkdir(FOLDER "/upper", 0755);
+	mkdir(FOLDER "/work", 0755);
+	mkdir(FOLDER "/merged", 0755);
+	ASSERT_EQ(0, mount("overlay", FOLDER "/merged", "overlay", 0,
+			   "lowerdir=" FIXTURES ",upperdir=" FOLDER "/upper,workdir="
+			   FOLDER "/work"));
+	ASSERT_TRUE(child_start(&self->child, FOLDER "/merged/prog-pie"));
+	sleep_ms(1000);
+	EXPECT_EQ(0, text_of(self->child.pid, NULL).huge);
+	EXPECT_LE(1, counter("unseen_writer"));
+	EXPECT_STREQ(expected("prog-pie", "sum"), child_ask(&self->child, "sum"));
+	EXPECT_TRUE(child_quit(&self->child));
+	EXPECT_EQ(0, unmount_soon(FOLDER "/merged"));
+}
+
+/* tmpfs knows large folios on every kernel, and nobody needs to be guarded. */
+TEST_F_TIMEOUT(program, on_tmpfs, 120)
+{
+	mkdir(MOUNTED, 0755);
+	ASSERT_EQ(0, mount("tmpfs", MOUNTED, "tmpfs", 0, "size=64M"));
+	ASSERT_EQ(0, copy_file(FIXTURES "/prog-pie", MOUNTED "/prog"));
+	ASSERT_TRUE(child_start(&self->child, MOUNTED "/prog"));
+	EXPECT_TRUE(wait_all_huge(self->child.pid, MOUNTED "/prog"));
+	EXPECT_STREQ(expected("prog-pie", "sum"), child_ask(&self->child, "sum"));
+	EXPECT_TRUE(child_quit(&self->child));
+	EXPECT_EQ(0, unmount_soon(MOUNTED));
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the tests in the VM share.
+ * Errors that can only be the test's own fault end it with a message.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../kmod/core/layout.h"
+#include "guest.h"
+
+static void die(const char *what)
+{
+	fprintf(stderr, "# %s: %m\n", what);
+	exit(1);
+}
+
+void sleep_ms(unsigned int ms)
+{
+	struct timespec time = { ms / 1000, ms % 1000 * 1000000L };
+
+	while (nanosleep(&time, &time) && errno == EINTR)
+		;
+}
+
+int module_load(const char *parameters)
+{
+	const char *path = getenv("HUGETEXT_MODULE");
+	int fd, err;
+
+	if (!path) {
+		errno = ENOENT;
+		die("HUGETEXT_MODULE");
+	}
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		die(path);
+	err = syscall(SYS_finit_module, fd, parameters, 0) ? -errno : 0;
+	close(fd);
+	return err;
+}
+
+int module_unload(void)
+{
+	return syscall(SYS_delete_module, "hugetext", O_NONBLOCK) ? -errno : 0;
+}
+
+int write_text(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	int err = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, strlen(text)) < 0)
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+const char *read_text(const char *path)
+{
+	static char text[65536];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n, used = 0;
+
+	text[0] = '\0';
+	if (fd < 0)
+		return text;
+	while ((n = read(fd, text + used, sizeof(text) - 1 - used)) > 0)
+		used += n;
+	close(fd);
+	text[used] = '\0';
+	if (used && text[used - 1] == '\n')
+		text[used - 1] = '\0';
+	return text;
+}
+
+long read_number(const char *path, const char *name)
+{
+	const char *line = read_text(path);
+	size_t length = strlen(name);
+
+	while (line && *line) {
+		if (!strncmp(line, name, length) && (line[length] == ' ' || line[length] == ':'))
+			return strtol(line + length + 1, NULL, 10);
+		line = strchr(line, '\n');
+		if (line)
+			line++;
+	}
+	return -1;
+}
+
+long counter(const char *name)
+{
+	return read_number(COUNTERS, name);
+}
+
+int copy_file(const char *from, const char *to)
+{
+	int in = open(from, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	ssize_t n = 0;
+	int out;
+
+	if (in < 0 || fstat(in, &st))
+		return -errno;
+	out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, st.st_mode & 0777);
+	if (out < 0)
+		return -errno;
+	while (st.st_size && (n = sendfile64(out, in, NULL, st.st_size)) > 0)
+		st.st_size -= n;
+	if (n < 0 || fsync(out) || close(out))
+		return -errno;
+	close(in);
+	return 0;
+}
+
+uint64_t fnv(const void *bytes, size_t size)
+{
+	const unsigned char *at = bytes;
+	uint64_t hash = 0xcbf29ce484222325ull;
+
+	while (size--)
+		hash = (hash ^ *at++) * 0x100000001b3ull;
+	return hash;
+}
+
+bool child_start_prepared(struct child *child, const char *path, void (*prepare)(void))
+{
+	char full[512];
+	int in[2], out[2];
+	pid_t parent = getpid();
+
+	snprintf(full, sizeof(full), "%s%s", *path == '/' ? "" : FIXTURES "/", path);
+	memset(child, 0, sizeof(*child));
+	if (pipe2(in, O_CLOEXEC) || pipe2(out, O_CLOEXEC))
+		die("pipe");
+	child->pid = fork();
+	if (child->pid < 0)
+		die("fork");
+	if (!child->pid) {
+		/* Nothing may outlive a test that fails. */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != parent)
+			_exit(1);
+		dup2(in[0], STDIN_FILENO);
+		dup2(out[1], STDOUT_FILENO);
+		if (prepare)
+			prepare();
+		execl(full, full, "wait", NULL);
+		die(full);
+	}
+	close(in[0]);
+	close(out[1]);
+	child->in = in[1];
+	child->out = out[0];
+	return child_ask(child, NULL) && !strncmp(child->answer, "ready ", 6);
+}
+
+bool child_start(struct child *child, const char *path)
+{
+	return child_start_prepared(child, path, NULL);
+}
+
+const char *child_ask(struct child *child, const char *command)
+{
+	size_t used = 0;
+
+	if (command && dprintf(child->in, "%s\n", command) < 0)
+		return NULL;
+	while (used < sizeof(child->answer) - 1) {
+		if (read(child->out, child->answer + used, 1) != 1)
+			return NULL;
+		if (child->answer[used] == '\n')
+			break;
+		used++;
+	}
+	child->answer[used] = '\0';
+	return child->answer;
+}
+
+static void child_close(struct child *child)
+{
+	close(child->in);
+	close(child->out);
+	child->pid = 0;
+}
+
+bool child_quit(struct child *child)
+{
+	int status;
+
+	dprintf(child->in, "quit\n");
+	if (waitpid(child->pid, &status, 0) != child->pid)
+		return false;
+	child_close(child);
+	return WIFEXITED(status) && !WEXITSTATUS(status);
+}
+
+void child_kill(struct child *child)
+{
+	if (!child->pid)
+		return;
+	kill(child->pid, SIGKILL);
+	waitpid(child->pid, NULL, 0);
+	child_close(child);
+}
+
+const char *expected(const char *fixture, const char *kind)
+{
+	char path[512];
+
+	snprintf(path, sizeof(path), FIXTURES "/%s.%s", fixture, kind);
+	return read_text(path);
+}
+
+static bool ends_in(const char *text, const char *end)
+{
+	size_t length = strlen(text), tail = strlen(end);
+
+	return length >= tail && !strcmp(text + length - tail, end);
+}
+
+struct text_size text_of(pid_t pid, const char *name)
+{
+	struct text_size size = { 0 };
+	unsigned long start, end, offset, inode;
+	char path[64], line[4096], mode[8];
+	bool counts = false;
+	FILE *file;
+	long kb;
+
+	snprintf(path, sizeof(path), "/proc/%d/smaps", pid);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file)) {
+		line[strcspn(line, "\n")] = '\0';
+		if (sscanf(line, "%lx-%lx %7s %lx %*s %lu", &start, &end, mode, &offset,
+			   &inode) == 5) {
+			uint64_t first, last;
+
+			counts = inode && !strcmp(mode, "r-xp") && (!name || ends_in(line, name));
+			if (!counts)
+				continue;
+			size.text += (end - start) / 1024;
+			if (!hugetext_whole_regions(start, end, offset, &first, &last))
+				size.whole += (last - first) / 1024;
+		} else if (counts && sscanf(line, "FilePmdMapped: %ld kB", &kb) == 1) {
+			size.huge += kb;
+		} else if (counts && sscanf(line, "ShmemPmdMapped: %ld kB", &kb) == 1) {
+			size.huge += kb;
+		}
+	}
+	if (file)
+		fclose(file);
+	return size;
+}
+
+bool wait_huge(pid_t pid, const char *name, long kb)
+{
+	int waited;
+
+	for (waited = 0; waited < PATIENCE; waited += 20) {
+		if (text_of(pid, name).huge >= kb)
+			return true;
+		sleep_ms(20);
+	}
+	return false;
+}
+
+bool wait_all_huge(pid_t pid, const char *name)
+{
+	struct text_size size = text_of(pid, name);
+
+	if (size.whole && wait_huge(pid, name, size.whole))
+		return true;
+	size = text_of(pid, name);
+	printf("# pid %d %s: %ld kB of %ld kB huge, text %ld kB\n", pid, name ?: "all",
+	       size.huge, size.whole, size.text);
+	printf("# counters: ");
+	for (const char *c = read_text(COUNTERS); *c; c++)
+		putchar(*c == '\n' ? ';' : *c);
+	printf("\n");
+	return false;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the tests in the VM share: loading the module, writing knobs, running
+ * the fixtures as child processes, and reading what the kernel says of them.
+ */
+#ifndef HUGETEXT_GUEST_H
+#define HUGETEXT_GUEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define FIXTURES	"/tests/fixtures"
+#define THP		"/sys/kernel/mm/transparent_hugepage"
+#define ENABLED		THP "/hugetext_enabled"
+#define COUNTERS	"/sys/kernel/debug/hugetext/counters"
+#define REGION		(2ul << 20)
+
+/* Longest wait for something that takes milliseconds on an idle machine. */
+#define PATIENCE	20000	/* ms */
+
+/* ---- The module. All return 0 or a negative errno. ---- */
+
+int module_load(const char *parameters);
+int module_unload(void);
+
+/* ---- Small files ---- */
+
+/* 0, or the negative errno of open or write. */
+int write_text(const char *path, const char *text);
+/* What the file holds, without the last newline; "" when it cannot be read. */
+const char *read_text(const char *path);
+/* The number behind @name in a file of lines "name[:] number", -1 if it is not there. */
+long read_number(const char *path, const char *name);
+/* A counter of the module, -1 if it is not there. */
+long counter(const char *name);
+/* Copy a file with its mode; 0 or a negative errno. */
+int copy_file(const char *from, const char *to);
+/* FNV-1a of bytes, the fixtures' checksum. */
+uint64_t fnv(const void *bytes, size_t size);
+void sleep_ms(unsigned int ms);
+
+/* ---- Fixtures ---- */
+
+struct child {
+	pid_t pid;
+	int in;			/* commands go here */
+	int out;		/* answers come from here */
+	char answer[4200];	/* the last one */
+};
+
+/* Start a fixture with "wait"; @path absolute or a fixture's name. */
+bool child_start(struct child *child, const char *path);
+/* The same with a function called in the child before exec. */
+bool child_start_prepared(struct child *child, const char *path, void (*prepare)(void));
+/* Send a command, read one line; NULL when the child is gone. */
+const char *child_ask(struct child *child, const char *command);
+/* Let it quit; true if it ended with status 0. */
+bool child_quit(struct child *child);
+/* Kill it, if it is there. */
+void child_kill(struct child *child);
+/* The known right answer to "sum" or "call" of a fixture: kind is the suffix. */
+const char *expected(const char *fixture, const char *kind);
+
+/* ---- Text of a process ---- */
+
+/* kB on 2 MiB pages and in whole regions, over file mappings r-x. */
+struct text_size {
+	long huge;	/* FilePmdMapped */
+	long whole;	/* what could be */
+	long text;	/* their size */
+};
+
+/* Of all text of @pid, or of the mappings whose file name ends in @name. */
+struct text_size text_of(pid_t pid, const char *name);
+/* Wait until huge == whole > 0; false when PATIENCE ends before. */
+bool wait_all_huge(pid_t pid, const char *name);
+/* Wait until at least @kb are huge. */
+bool wait_huge(pid_t pid, const char *name, long kb);
+
+#endif /* HUGETEXT_GUEST_H */

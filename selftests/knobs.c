@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Knobs and parameters: the values they take, the errors they give, loading
+ * and unloading in any state, and what is left when a hook is missing.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/klog.h>
+
+#include "kselftest_harness.h"
+
+#include "../kmod/why.h"
+#include "guest.h"
+
+FIXTURE(knobs) {
+};
+
+FIXTURE_SETUP(knobs)
+{
+	ASSERT_EQ(0, module_load(""));
+}
+
+FIXTURE_TEARDOWN(knobs)
+{
+	EXPECT_EQ(0, module_unload());
+}
+
+TEST_F(knobs, off_by_default)
+{
+	EXPECT_STREQ("0", read_text(ENABLED));
+}
+
+TEST_F(knobs, takes_0_to_3_in_any_base)
+{
+	static const struct {
+		const char *written, *read;
+	} values[] = {
+		{ "1", "1" }, { "2", "2" }, { "3", "3" }, { "0", "0" },
+		{ "0x3", "3" }, { "0X1", "1" }, { "02", "2" }, { "+3", "3" },
+		{ "1\n", "1" }, { "00", "0" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
+		EXPECT_EQ(0, write_text(ENABLED, values[i].written));
+		EXPECT_STREQ(values[i].read, read_text(ENABLED));
+	}
+}
+
+TEST_F(knobs, anything_else_is_einval_and_changes_nothing)
+{
+	static const char * const wrong[] = {
+		"4", "-1", "-0", "\n", " ", "abc", "1 2", "0x", "0x4", "08", "3x", "1.0", "0b1",
+		"4294967296", "4294967299", "18446744073709551619", "99999999999999999999999",
+	};
+
+	ASSERT_EQ(0, write_text(ENABLED, "2"));
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		EXPECT_EQ(-EINVAL, write_text(ENABLED, wrong[i])) {
+			TH_LOG("written: '%s'", wrong[i]);
+		}
+		EXPECT_STREQ("2", read_text(ENABLED));
+	}
+}
+
+TEST_F(knobs, only_root_writes)
+{
+	struct stat st;
+
+	ASSERT_EQ(0, stat(ENABLED, &st));
+	EXPECT_EQ(0644, st.st_mode & 07777);
+	EXPECT_EQ(0, st.st_uid);
+}
+
+TEST_F(knobs, counters_have_the_words_of_the_table)
+{
+	static const char * const words[] = {
+#define WORD(name, word, passing, text) word,
+		HUGETEXT_WHY_TABLE(WORD)
+	};
+
+	/* "ok" is no reason. */
+	for (size_t i = 1; i < ARRAY_SIZE(words); i++)
+		EXPECT_LE(0, counter(words[i]));
+}
+
+TEST(parameter_takes_the_same_values)
+{
+	static const struct {
+		const char *parameters, *read;
+	} good[] = {
+		{ "hugetext=0", "0" }, { "hugetext=1", "1" }, { "hugetext=0x2", "2" },
+		{ "hugetext=3", "3" },
+	};
+	static const char * const wrong[] = {
+		"hugetext=4", "hugetext=-1", "hugetext=", "hugetext=x", "hugetext",
+		"hugetext=4294967297", "rothp=7",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
+		ASSERT_EQ(0, module_load(good[i].parameters));
+		EXPECT_STREQ(good[i].read, read_text(ENABLED));
+		EXPECT_EQ(0, module_unload());
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		EXPECT_EQ(-EINVAL, module_load(wrong[i])) {
+			TH_LOG("parameters: '%s'", wrong[i]);
+			module_unload();
+		}
+		EXPECT_EQ(-1, access(ENABLED, F_OK));
+	}
+}
+
+TEST(loads_and_unloads_in_any_state)
+{
+	char text[16];
+
+	for (int i = 0; i < 4; i++) {
+		snprintf(text, sizeof(text), "hugetext=%d", i);
+		ASSERT_EQ(0, module_load(text));
+		EXPECT_EQ(-EEXIST, module_load(""));
+		for (int j = 0; j < 16; j++) {
+			snprintf(text, sizeof(text), "%d", (i * 5 + j * 7) % 4);
+			ASSERT_EQ(0, write_text(ENABLED, text));
+		}
+		snprintf(text, sizeof(text), "%d", 3 - i);
+		ASSERT_EQ(0, write_text(ENABLED, text));
+		ASSERT_EQ(0, module_unload());
+		EXPECT_EQ(-1, access(ENABLED, F_OK));
+		EXPECT_EQ(-1, access(COUNTERS, F_OK));
+	}
+	EXPECT_EQ(-ENOENT, module_unload());
+}
+
+/* How many lines of the kernel log hold all of the words? */
+static int log_lines(const char *first, const char *second, const char *third)
+{
+	static char log[1 << 20];
+	int size = klogctl(3, log, sizeof(log) - 1), found = 0;
+	char *line, *rest = log;
+
+	log[size > 0 ? size : 0] = '\0';
+	while ((line = strsep(&rest, "\n")))
+		found += strstr(line, first) && strstr(line, second) && strstr(line, third);
+	return found;
+}
+
+FIXTURE(missing) {
+	struct child child;
+};
+
+FIXTURE_VARIANT(missing) {
+	const char *hook;
+	bool running_text_is_served;
+};
+
+FIXTURE_VARIANT_ADD(missing, do_mmap) {
+	.hook = "do_mmap", .running_text_is_served = true,
+};
+
+FIXTURE_VARIANT_ADD(missing, sched_process_fork) {
+	.hook = "sched_process_fork", .running_text_is_served = true,
+};
+
+FIXTURE_VARIANT_ADD(missing, do_madvise) {
+	.hook = "do_madvise",
+};
+
+FIXTURE_VARIANT_ADD(missing, hugepage_vma_check) {
+	.hook = "hugepage_vma_check",
+};
+
+FIXTURE_VARIANT_ADD(missing, security_file_open) {
+	.hook = "security_file_open",
+};
+
+FIXTURE_VARIANT_ADD(missing, kallsyms_lookup_name) {
+	.hook = "kallsyms_lookup_name",
+};
+
+FIXTURE_SETUP(missing)
+{
+	ASSERT_TRUE(child_start(&self->child, "prog-nopie"));
+}
+
+FIXTURE_TEARDOWN(missing)
+{
+	child_kill(&self->child);
+	EXPECT_EQ(0, module_unload());
+}
+
+/* One line that names hook, kernel and loss; what does not need it works. */
+TEST_F_TIMEOUT(missing, hook_is_named_and_the_rest_works, 120)
+{
+	char parameters[64], release[64], hook[64];
+	int before;
+
+	snprintf(release, sizeof(release), "%s", read_text("/proc/sys/kernel/osrelease"));
+	snprintf(hook, sizeof(hook), "hook %s is missing", variant->hook);
+	before = log_lines(hook, release, "hugetext: ");
+	snprintf(parameters, sizeof(parameters), "without=%s", variant->hook);
+	ASSERT_EQ(0, module_load(parameters));
+	for (int i = 0; i < 3; i++) {
+		ASSERT_EQ(0, write_text(ENABLED, "3"));
+		ASSERT_EQ(0, write_text(ENABLED, "0"));
+	}
+	ASSERT_EQ(0, write_text(ENABLED, "1"));
+	EXPECT_EQ(before + 1, log_lines(hook, release, "hugetext: "));
+
+	snprintf(hook, sizeof(hook), "hook %s missing", variant->hook);
+	EXPECT_NE(NULL, strstr(read_text("/sys/kernel/debug/hugetext/status"), hook));
+	if (variant->running_text_is_served) {
+		EXPECT_TRUE(wait_all_huge(self->child.pid, "prog-nopie"));
+	} else {
+		sleep_ms(1000);
+		EXPECT_EQ(0, text_of(self->child.pid, "prog-nopie").huge);
+		EXPECT_LT(0, counter("no_hook") + counter("filesystem"));
+	}
+	EXPECT_STREQ(expected("prog-nopie", "sum"), child_ask(&self->child, "sum"));
+}
+
+TEST_HARNESS_MAIN
