@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The reader of ELF files.
- * Only the headers are read; section headers are of no interest but for the
- * count of program headers, which libelf looks up there when it must.
+ * Only the ELF header and the program headers are read; sections are of no
+ * interest to whoever maps a file.
  */
 #include <stdarg.h>
 #include <stdlib.h>
@@ -27,30 +27,37 @@ static void bad(struct elf_file *file, const char *format, ...)
 }
 
 /* How many program headers there are; false when that makes no sense. */
-static bool count_headers(struct elf_file *file, Elf *elf, uint64_t size, size_t *nr)
+static bool count_headers(struct elf_file *file, Elf *elf, size_t *nr)
 {
 	const GElf_Ehdr *header = &file->header;
 	uint64_t expected;
 
+	if (!header->e_phnum) {
+		bad(file, "no program headers");
+		return false;
+	}
 	if (elf_getphdrnum(elf, nr)) {
 		bad(file, "the program headers are outside the file");
 		return false;
 	}
 	expected = header->e_ident[EI_CLASS] == ELFCLASS64 ? sizeof(Elf64_Phdr) :
 		   sizeof(Elf32_Phdr);
-	if (header->e_phnum && header->e_phentsize != expected) {
+	if (header->e_phentsize != expected) {
 		bad(file, "a program header has %u bytes instead of %u",
 		    header->e_phentsize, (unsigned int)expected);
 		return false;
 	}
-	/* libelf reports only as many as fit into the file. */
-	if ((header->e_phnum != PN_XNUM && *nr != header->e_phnum) ||
-	    (*nr && (header->e_phoff > size || size - header->e_phoff < *nr * expected))) {
-		bad(file, "the program headers are outside the file");
+	/*
+	 * More than fit into e_phnum are counted in section 0. Neither the
+	 * kernel nor any dynamic loader takes such a file.
+	 */
+	if (header->e_phnum == PN_XNUM) {
+		bad(file, "more program headers than any loader takes");
 		return false;
 	}
-	if (!*nr) {
-		bad(file, "no program headers");
+	/* libelf reports only as many as fit into the file. */
+	if (*nr != header->e_phnum) {
+		bad(file, "the program headers are outside the file");
 		return false;
 	}
 	if (*nr > HUGETEXT_MAX_PHNUM) {
@@ -102,7 +109,7 @@ void elf_file_read(struct elf_file *file, Elf *elf, uint64_t size)
 		file->kind = ELF_FILE_OTHER;
 		return;
 	}
-	if (!count_headers(file, elf, size, &nr) || !read_segments(file, elf, size, nr))
+	if (!count_headers(file, elf, &nr) || !read_segments(file, elf, size, nr))
 		return;
 	file->kind = ELF_FILE_PROGRAM;
 }

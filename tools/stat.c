@@ -87,6 +87,8 @@ static void add_process(struct listing *listing, const struct selection *selecti
 	if (error == EACCES || error == EPERM) {
 		if (!listing->denied++)
 			listing->denied_pid = pid;
+	} else if (error && error != ENOENT && error != ESRCH) {
+		complain("process %u: %s", pid, strerror(error));
 	}
 	if (error || !is_shown(selection, &process)) {
 		process_free(&process);
