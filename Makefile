@@ -60,7 +60,7 @@ ifeq ($(have_headers),y)
 	$(if $(DESTDIR),,depmod -a $(KREL))
 endif
 	$(MAKE) -C tools install PREFIX=$(PREFIX)
-	$(MAKE) -C linker install PREFIX=$(PREFIX)
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/hugetext linker/ld-align.lds
 
 uninstall:
 ifeq ($(have_headers),y)
@@ -85,7 +85,7 @@ check-fast:
 vm:
 	selftests/vm/setup demo
 	selftests/vm/build $(KERNEL)
-	selftests/vm/run --shell $(KERNEL)
+	selftests/vm/run --name shell --shell $(KERNEL)
 
 update:
 	selftests/vm/fetch --update $(KERNEL)

@@ -402,13 +402,30 @@ static void run_tests(struct counts *total)
 	fclose(list);
 }
 
+/* What we were started with is the initramfs's console; a shell wants a terminal. */
+static void open_terminal(void)
+{
+	char path[64] = "/dev/", *name = path + strlen(path);
+	int fd;
+
+	read_file("/sys/class/tty/console/active", name, sizeof(path) - strlen(path));
+	name[strcspn(name, " \n")] = '\0';
+	setsid();
+	fd = open(path, O_RDWR);
+	if (fd < 0)
+		return;
+	ioctl(fd, TIOCSCTTY, 1);
+	dup2(fd, STDIN_FILENO);
+	dup2(fd, STDOUT_FILENO);
+	dup2(fd, STDERR_FILENO);
+}
+
 static void run_shell(void)
 {
 	pid_t pid = fork();
 
 	if (!pid) {
-		setsid();
-		ioctl(STDIN_FILENO, TIOCSCTTY, 1);
+		open_terminal();
 		if (chdir("/tests"))
 			fprintf(stderr, "init: no /tests: %m\n");
 		execl("/bin/bash", "bash", "-i", NULL);
