@@ -123,6 +123,15 @@ static struct hugetext_extent *first_small(void)
 }
 
 /*
+ * Fault in one page. Where nothing near it was ever touched, there is not even
+ * a table that a PMD could be in, and only a fault makes one.
+ */
+static void touch(struct mm_struct *mm, unsigned long addr)
+{
+	hugetext_do_madvise(mm, addr, PAGE_SIZE, MADV_POPULATE_READ);
+}
+
+/*
  * Where the kernel stops at a region that it cannot collapse, it tells one
  * errno for all; the page tables tell which it was. A region is tried twice:
  * 6.1 makes the huge page of a region without page table, fails, and maps it
@@ -159,6 +168,8 @@ static enum hugetext_why collapse(struct mm_struct *mm, pid_t tgid, const struct
 			return result;
 		if (small->why == HUGETEXT_WHY_OK && tried != start) {
 			tried = start;
+			if (err == -EINVAL)
+				touch(mm, start);
 			continue;
 		}
 

@@ -11,6 +11,7 @@
 #include <linux/mm.h>
 #include <linux/pagemap.h>
 #include <linux/ptrace.h>
+#include <linux/rcupdate.h>
 #include <linux/version.h>
 
 /* The range that the tests prove. */
@@ -40,14 +41,23 @@ static inline void hugetext_set_argument_1(struct pt_regs *regs, unsigned long v
 }
 
 /*
- * At the entry of a function that a probe interrupted: return to its caller
- * with this value instead of running it. The handler must then return 1.
+ * At the entry of a function that a probe interrupted: run another function
+ * of the same arguments instead. The handler must then return 1. Only the
+ * instruction pointer can be changed: ftrace restores the old stack pointer.
  */
-static inline void hugetext_return_instead(struct pt_regs *regs, unsigned long value)
+static inline void hugetext_call_instead(struct pt_regs *regs, void *function)
 {
-	regs_set_return_value(regs, value);
-	instruction_pointer_set(regs, regs_get_kernel_stack_nth(regs, 0));
-	regs->sp += sizeof(unsigned long);
+	instruction_pointer_set(regs, (unsigned long)function);
+}
+
+/* Wait until no task is in a function that it was sent to like that. Sleeps. */
+static inline void hugetext_wait_called_instead(void)
+{
+#ifdef CONFIG_TASKS_RCU
+	synchronize_rcu_tasks();
+#else
+	synchronize_rcu();
+#endif
 }
 
 /* The folio at @index with a reference, or NULL. Does not sleep. */

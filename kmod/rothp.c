@@ -319,6 +319,12 @@ static void release_all_guards(void)
 
 /* ---- Opens that fsnotify does not see ---- */
 
+/* What runs in place of security_file_open(), in the same context. */
+static int refuse_open(struct file *file)
+{
+	return -ETXTBSY;
+}
+
 static int open_handler(struct kprobe *probe, struct pt_regs *regs)
 {
 	struct file *file = (struct file *)regs_get_kernel_argument(regs, 0);
@@ -340,7 +346,7 @@ static int open_handler(struct kprobe *probe, struct pt_regs *regs)
 		return 0;
 
 	hugetext_tally_total(HUGETEXT_TOTAL_REFUSED_OPENS, 1);
-	hugetext_return_instead(regs, -ETXTBSY);
+	hugetext_call_instead(regs, refuse_open);
 	return 1;
 }
 NOKPROBE_SYMBOL(open_handler);
@@ -543,6 +549,7 @@ static void stop_guarding(void)
 	}
 	if (open_armed) {
 		unregister_kprobe(&open_probe);
+		hugetext_wait_called_instead();
 		hugetext_tally_total(HUGETEXT_TOTAL_MISSED_PROBES, open_probe.nmissed);
 		open_armed = false;
 	}

@@ -417,7 +417,7 @@ TEST_F_TIMEOUT(life, madv_nohugepage, 120)
 		if (!i)
 			ASSERT_EQ(0, madvise(text[i], 3 * REGION, MADV_NOHUGEPAGE));
 	}
-	/* One of both becomes huge; two mappings of a file never join. */
+	/* One of both becomes huge, though no page of it was ever touched. */
 	EXPECT_TRUE(wait_huge(getpid(), "libtext.so", 6144));
 	sleep_ms(300);
 	EXPECT_EQ(6144, text_of(getpid(), "libtext.so").huge);

@@ -269,15 +269,36 @@ struct text_size text_of(pid_t pid, const char *name)
 	return size;
 }
 
+static void print_counters(void)
+{
+	const char *line = read_text(COUNTERS);
+	char name[64];
+	long value;
+
+	while (line && sscanf(line, "%63s %ld", name, &value) == 2) {
+		if (value)
+			printf(" %s=%ld", name, value);
+		line = strchr(line, '\n');
+		if (line)
+			line++;
+	}
+	printf("\n");
+}
+
 bool wait_huge(pid_t pid, const char *name, long kb)
 {
+	struct text_size size;
 	int waited;
 
 	for (waited = 0; waited < PATIENCE; waited += 20) {
-		if (text_of(pid, name).huge >= kb)
+		size = text_of(pid, name);
+		if (size.huge >= kb)
 			return true;
 		sleep_ms(20);
 	}
+	printf("# pid %d %s: %ld kB of %ld kB huge, text %ld kB; not 0:", pid, name ?: "all",
+	       size.huge, size.whole, size.text);
+	print_counters();
 	return false;
 }
 
@@ -285,14 +306,8 @@ bool wait_all_huge(pid_t pid, const char *name)
 {
 	struct text_size size = text_of(pid, name);
 
-	if (size.whole && wait_huge(pid, name, size.whole))
-		return true;
-	size = text_of(pid, name);
-	printf("# pid %d %s: %ld kB of %ld kB huge, text %ld kB\n", pid, name ?: "all",
-	       size.huge, size.whole, size.text);
-	printf("# counters: ");
-	for (const char *c = read_text(COUNTERS); *c; c++)
-		putchar(*c == '\n' ? ';' : *c);
-	printf("\n");
-	return false;
+	if (!size.whole)
+		printf("# pid %d %s: no whole region in %ld kB of text\n", pid, name ?: "all",
+		       size.text);
+	return size.whole && wait_huge(pid, name, size.whole);
 }

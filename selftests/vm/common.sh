@@ -24,7 +24,7 @@ say()
 die()
 {
 	say "${0##*/}: $*"
-	exit 1
+	exit 2
 }
 
 # kernel_row VERSION: print "suite metapackage" or fail.
@@ -54,11 +54,22 @@ lock()
 	fi
 }
 
-# The URI the system's own apt uses for Debian's archive, or for its security
-# archive; MIRROR and MIRROR_SECURITY say otherwise.
+# Debian's archives as the system's apt knows them, "URI suite" per line. Only
+# lists that were fetched tell whose archive it is; without any, a path of an
+# archive that is called debian has to do.
+archives()
+{
+	apt-get indextargets --format "\$(ORIGIN) \$(REPO_URI) \$(RELEASE)" \
+		'Created-By: Packages' 'Component: main' | sed -n 's/^Debian //p'
+	apt-get update --print-uris 2> /dev/null |
+		sed -n "s|^'\([^' ]*/debian[^' /]*/\)dists/\([^' /]*\)/InRelease'.*|\1 \2|p"
+}
+
+# The URI of Debian's archive, or of its security archive; MIRROR and
+# MIRROR_SECURITY say otherwise.
 mirror()
 {
-	local kind=$1 uri release origin
+	local kind=$1 uri suite
 
 	if [[ $kind == main && ${MIRROR:-} ]]; then
 		echo "$MIRROR"
@@ -67,19 +78,14 @@ mirror()
 		echo "$MIRROR_SECURITY"
 		return
 	fi
-	# Where the lists were never fetched the origin is unknown, and the
-	# path of the archive has to do.
-	while IFS='|' read -r uri release origin; do
-		uri=${uri%/}
-		[[ $origin == Debian || ( $origin == \$* && $uri == */debian* ) ]] || continue
-		case $kind:$release in
+	while read -r uri suite; do
+		case $kind:$suite in
 		security:*-security) ;;
 		main:*-security | security:*) continue ;;
 		esac
-		echo "$uri"
+		echo "${uri%/}"
 		return
-	done < <(apt-get indextargets --format "\$(REPO_URI)|\$(RELEASE)|\$(ORIGIN)" \
-		 'Created-By: Packages' 'Component: main')
+	done < <(archives)
 	[[ $kind == security ]] && echo "$(mirror main)-security" && return
 	die "apt has no Debian archive configured; say MIRROR=<uri of one>"
 }
