@@ -57,6 +57,25 @@ FIXTURE_VARIANT_ADD(kind, library_musl) {
 	.program = "prog-musl", .library = "libtext-musl.so", .at_least = 6144,
 };
 
+/* A number from the last line of what the command prints for scripts. */
+static long command_says(const char *format, const char *argument, const char *column)
+{
+	char command[512], line[512], head[512] = "", last[512] = "";
+	char *word, *number, *rest_head = head, *rest_last = last;
+	FILE *out;
+
+	snprintf(command, sizeof(command), format, argument);
+	out = popen(command, "r");
+	while (out && fgets(line, sizeof(line), out))
+		strcpy(*head ? last : head, line);
+	if (!out || pclose(out))
+		return -1;
+	while ((word = strsep(&rest_head, " \n")) && (number = strsep(&rest_last, " \n")))
+		if (!strcmp(word, column))
+			return strtol(number, NULL, 10);
+	return -1;
+}
+
 FIXTURE_SETUP(kind)
 {
 	ASSERT_EQ(0, module_load("hugetext=3"));
@@ -82,6 +101,13 @@ TEST_F_TIMEOUT(kind, every_whole_region_and_right_bytes, 120)
 	}
 	ASSERT_TRUE(wait_all_huge(self->child.pid, name));
 	EXPECT_LE(variant->at_least, text_of(self->child.pid, name).huge);
+
+	/* What the checker foretold, and what the command sees. */
+	EXPECT_EQ(text_of(self->child.pid, name).huge,
+		  command_says("hugetext check --raw --summary " FIXTURES "/%s", name, "HUGE_KB"));
+	snprintf(command, sizeof(command), "%d", self->child.pid);
+	EXPECT_EQ(text_of(self->child.pid, NULL).huge,
+		  command_says("hugetext stat --raw -p %s", command, "HUGE_KB"));
 	EXPECT_STREQ(expected(name, "sum"),
 		     child_ask(&self->child, variant->library ? "sumlib" : "sum"));
 	EXPECT_STREQ(expected(name, "call"),
