@@ -15,11 +15,12 @@
 #include "vma.h"
 
 /*
- * One call collapses at most so many regions, so that khugetextd looks up
- * now and then whether it should stop. Each call costs the kernel a visit to
- * every CPU, which is why it is not one.
+ * One call collapses at most so many regions. While it runs, a process that
+ * exits is not quite gone: its program cannot be written to, its file system
+ * not be unmounted. Each call costs the kernel a visit to every CPU, which is
+ * why it is not one.
  */
-#define REGIONS_AT_ONCE	16
+#define REGIONS_AT_ONCE	4
 
 /* Room for a look at what one call did. khugetextd alone uses it. */
 static struct hugetext_text_map after;
@@ -89,8 +90,7 @@ static bool concerns_all(enum hugetext_why why)
 	       why == HUGETEXT_WHY_NO_MEMORY || why == HUGETEXT_WHY_MEMCG_LIMIT;
 }
 
-/* A passing reason asks for a retry, so it outweighs one that stays. */
-static enum hugetext_why weightier(enum hugetext_why a, enum hugetext_why b)
+enum hugetext_why hugetext_why_weightier(enum hugetext_why a, enum hugetext_why b)
 {
 	if (a == HUGETEXT_WHY_OK || (hugetext_why_passing(b) && !hugetext_why_passing(a)))
 		return b;
@@ -143,7 +143,7 @@ static enum hugetext_why collapse(struct mm_struct *mm, pid_t tgid, const struct
 	unsigned long start = piece->start;
 	unsigned long tried = 0;
 
-	while (start < piece->end && !hugetext_track_stopping() && !is_exiting(mm)) {
+	while (start < piece->end && !is_exiting(mm)) {
 		struct hugetext_extent *small;
 		enum hugetext_why why;
 		unsigned long end;
@@ -156,7 +156,7 @@ static enum hugetext_why collapse(struct mm_struct *mm, pid_t tgid, const struct
 		}
 		why = hugetext_survey(mm, start, piece->end, &after);
 		if (why != HUGETEXT_WHY_OK)
-			return weightier(result, why);
+			return hugetext_why_weightier(result, why);
 
 		small = first_small();
 		end = small ? small->start : piece->end;
@@ -180,7 +180,7 @@ static enum hugetext_why collapse(struct mm_struct *mm, pid_t tgid, const struct
 			end = start + HUGETEXT_REGION_SIZE;
 		}
 		report(tgid, start, end, why);
-		result = weightier(result, why);
+		result = hugetext_why_weightier(result, why);
 		if (concerns_all(why))
 			return result;
 		start = end;
@@ -189,27 +189,29 @@ static enum hugetext_why collapse(struct mm_struct *mm, pid_t tgid, const struct
 }
 
 enum hugetext_why hugetext_apply(struct mm_struct *mm, pid_t tgid,
-				 const struct hugetext_action *action)
+				 struct hugetext_action *action)
 {
 	enum hugetext_why result = HUGETEXT_WHY_OK;
-	unsigned long start = action->start;
 
-	while (start < action->end && !hugetext_track_stopping() && !is_exiting(mm)) {
+	do {
 		struct piece piece;
 		enum hugetext_why why;
 
-		why = take_piece(mm, start, action->end, &piece);
-		if (why != HUGETEXT_WHY_OK)
-			return weightier(result, why);
+		why = take_piece(mm, action->start, action->end, &piece);
+		if (why != HUGETEXT_WHY_OK) {
+			action->start = action->end;
+			return hugetext_why_weightier(result, why);
+		}
 
 		why = hugetext_rothp_begin(piece.file);
 		if (why == HUGETEXT_WHY_OK) {
 			why = collapse(mm, tgid, &piece);
 			hugetext_rothp_end();
 		}
-		result = weightier(result, why);
-		start = piece.end;
+		result = hugetext_why_weightier(result, why);
+		action->start = piece.end;
 		fput(piece.file);
-	}
+	} while (action->start < action->end && !hugetext_track_turn_is_over() &&
+		 !is_exiting(mm));
 	return result;
 }

@@ -84,8 +84,11 @@ void hugetext_track_note(struct mm_struct *mm, pid_t tgid);
 /* Is current khugetextd? Any context. */
 bool hugetext_track_is_worker(void);
 
-/* Should khugetextd leave off what it does? khugetextd only. */
-bool hugetext_track_stopping(void);
+/*
+ * Should khugetextd leave off what it does: because it is told to stop, the
+ * system goes to sleep, or others wait for their turn? khugetextd only.
+ */
+bool hugetext_track_turn_is_over(void);
 
 /* ---- survey.c ---- */
 
@@ -115,18 +118,22 @@ enum hugetext_why hugetext_survey(struct mm_struct *mm, unsigned long from, unsi
 /* ---- apply.c ---- */
 
 /**
- * hugetext_apply() - carry out one action of a plan
+ * hugetext_apply() - carry out one action of a plan, or a part of it
  * @mm: an address space with mm_users held
  * @tgid: the number of its process, for the trace
- * @action: what to do
+ * @action: what to do; its start moves on to where it stopped
  *
+ * At least one region is dealt with, and then as many as fit in the turn.
  * khugetextd only: sleeps, takes the mmap lock.
  *
- * Return: HUGETEXT_WHY_OK when all its regions are huge now, else the reason
+ * Return: HUGETEXT_WHY_OK when all those regions are huge now, else the reason
  * of the region that failed, a passing reason before any other.
  */
 enum hugetext_why hugetext_apply(struct mm_struct *mm, pid_t tgid,
-				 const struct hugetext_action *action);
+				 struct hugetext_action *action);
+
+/* Of two reasons the one to go by: a passing one asks for a retry. Any context. */
+enum hugetext_why hugetext_why_weightier(enum hugetext_why a, enum hugetext_why b);
 
 /* ---- rothp.c ---- */
 

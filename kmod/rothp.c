@@ -47,8 +47,8 @@ MODULE_PARM_DESC(rothp, "supply READ_ONLY_THP_FOR_FS where the kernel lacks it")
 
 #define REGION_PAGES	(HUGETEXT_REGION_SIZE >> PAGE_SHIFT)
 
-/* Looked at without sleeping, in the probe: larger files are refused unseen. */
-#define MAX_PROBED_REGIONS	4096
+/* Looked at without sleeping, in the probe: more in the cache is refused unseen. */
+#define MAX_PROBED_REGIONS	65536
 
 /* A folio that cannot be dropped is one that somebody just looks at. */
 #define MAX_DROP_TRIES	10
@@ -79,6 +79,16 @@ static struct fsnotify_group *group;
 static LIST_HEAD(guards);
 static DEFINE_SPINLOCK(guards_lock);
 static atomic_t nr_guards;		/* not freed yet */
+
+/* The start of the next region with anything in the page cache; ULONG_MAX: none. */
+static pgoff_t next_cached_region(struct address_space *mapping, pgoff_t index)
+{
+	unsigned long found = index;
+
+	if (!xa_find(&mapping->i_pages, &found, ULONG_MAX, XA_PRESENT))
+		return ULONG_MAX;
+	return round_down(found, REGION_PAGES);
+}
 
 /* Is a huge folio in the page cache at @index? Does not sleep. */
 static bool has_huge_folio(struct address_space *mapping, pgoff_t index)
@@ -114,45 +124,54 @@ static bool has_settled_huge_folio(struct address_space *mapping, pgoff_t index)
 }
 
 /*
+ * Returns 1 when there was a huge folio, 0 when not, else a negative errno. An
+ * error of one try may be of a small page in the range, and counts for nothing
+ * once the huge folio is gone.
+ */
+static int drop_huge_folio(struct address_space *mapping, pgoff_t index)
+{
+	int err = 0, tries = 0;
+
+	while (has_settled_huge_folio(mapping, index)) {
+		if (tries++ == MAX_DROP_TRIES)
+			return err ?: -EBUSY;
+		if (err)
+			msleep(DROP_PAUSE);
+		err = invalidate_inode_pages2_range(mapping, index, index + REGION_PAGES - 1);
+	}
+	return tries > 0;
+}
+
+/*
  * Take the huge folios of a file out of the page cache and all page tables.
  * The caller keeps the inode alive, and either has it open for writing or has
  * stopped khugetextd, so no new ones appear. Nothing is lost: the kernel
- * refuses to drop a dirty folio, and then so do we.
+ * refuses to drop a dirty folio, and then so do we. Returns 0 or an errno.
  */
 static int drop_huge_folios(struct guard *guard, struct inode *inode)
 {
 	struct address_space *mapping = inode->i_mapping;
-	pgoff_t end = DIV_ROUND_UP(i_size_read(inode), PAGE_SIZE);
 	unsigned int dropped = 0;
 	pgoff_t index;
-	int err = 0;
+	int ret = 0;
 
 	mutex_lock(&guard->drop_lock);
-	for (index = 0; index < end; index += REGION_PAGES) {
-		int tries = 0;
-
-		while (has_settled_huge_folio(mapping, index)) {
-			err = invalidate_inode_pages2_range(mapping, index,
-							    index + REGION_PAGES - 1);
-			if (!err) {
-				dropped++;
-				continue;
-			}
-			if (++tries == MAX_DROP_TRIES)
-				break;
-			msleep(DROP_PAUSE);
-		}
-		if (err)
+	for (index = next_cached_region(mapping, 0); index != ULONG_MAX;
+	     index = next_cached_region(mapping, index + REGION_PAGES)) {
+		ret = drop_huge_folio(mapping, index);
+		if (ret < 0)
 			break;
+		dropped += ret;
 		cond_resched();
 	}
 	mutex_unlock(&guard->drop_lock);
 
-	if (dropped || err) {
+	ret = min(ret, 0);
+	if (dropped || ret) {
 		hugetext_tally_total(HUGETEXT_TOTAL_DROPPED, dropped);
-		trace_hugetext_drop(inode->i_ino, dropped, err);
+		trace_hugetext_drop(inode->i_ino, dropped, ret);
 	}
-	return err;
+	return ret;
 }
 
 /*
@@ -297,7 +316,9 @@ static void release_all_guards(void)
 			continue;
 		}
 		sb = inode->i_sb;
-		if (drop_huge_folios(guard, inode))
+		/* Once more with nothing dirty, since nobody guards it from here on. */
+		if (drop_huge_folios(guard, inode) &&
+		    (filemap_write_and_wait(inode->i_mapping) || drop_huge_folios(guard, inode)))
 			pr_warn("inode %lu on %s keeps huge pages\n", inode->i_ino, sb->s_id);
 		fsnotify_destroy_mark(&guard->mark, group);
 		fsnotify_put_mark(&guard->mark);
@@ -329,7 +350,9 @@ static int open_handler(struct kprobe *probe, struct pt_regs *regs)
 {
 	struct file *file = (struct file *)regs_get_kernel_argument(regs, 0);
 	struct inode *inode = file_inode(file);
-	unsigned long regions, i;
+	struct address_space *mapping = inode->i_mapping;
+	unsigned int seen = 0;
+	pgoff_t index;
 
 	if ((file->f_mode & (FMODE_WRITE | FMODE_NONOTIFY)) != (FMODE_WRITE | FMODE_NONOTIFY))
 		return 0;
@@ -338,11 +361,11 @@ static int open_handler(struct kprobe *probe, struct pt_regs *regs)
 
 	/* The opener is counted; see the top for what this pairs with. */
 	smp_mb();
-	regions = DIV_ROUND_UP(i_size_read(inode), HUGETEXT_REGION_SIZE);
-	for (i = 0; i < min_t(unsigned long, regions, MAX_PROBED_REGIONS); i++)
-		if (has_huge_folio(inode->i_mapping, i * REGION_PAGES))
+	for (index = next_cached_region(mapping, 0); index != ULONG_MAX;
+	     index = next_cached_region(mapping, index + REGION_PAGES))
+		if (seen++ == MAX_PROBED_REGIONS || has_huge_folio(mapping, index))
 			break;
-	if (i == regions)
+	if (index == ULONG_MAX)
 		return 0;
 
 	hugetext_tally_total(HUGETEXT_TOTAL_REFUSED_OPENS, 1);
@@ -350,6 +373,15 @@ static int open_handler(struct kprobe *probe, struct pt_regs *regs)
 	return 1;
 }
 NOKPROBE_SYMBOL(open_handler);
+
+/*
+ * Does nothing, but a kprobe with a post handler is one that tells ftrace that
+ * it changes the instruction pointer, so that no other user of ftrace may.
+ */
+static void open_post_handler(struct kprobe *probe, struct pt_regs *regs, unsigned long flags)
+{
+}
+NOKPROBE_SYMBOL(open_post_handler);
 
 static struct kprobe open_probe;
 static bool open_armed;
@@ -361,6 +393,7 @@ static int arm_open_probe(void)
 	memset(&open_probe, 0, sizeof(open_probe));
 	open_probe.symbol_name = "security_file_open";
 	open_probe.pre_handler = open_handler;
+	open_probe.post_handler = open_post_handler;
 	if (hugetext_hook_wanted("security_file_open"))
 		err = register_kprobe(&open_probe);
 	open_armed = !err;
@@ -602,13 +635,30 @@ static bool is_tmpfs(struct inode *inode)
 	return inode->i_sb->s_magic == TMPFS_MAGIC;
 }
 
+/*
+ * File systems known to take the page cache of a truncated file away before
+ * they look at its last page, also for truncate(2), which opens nothing; and
+ * never to write to a file that nobody has open for writing.
+ */
+static bool is_proven(struct inode *inode)
+{
+	const char *name = inode->i_sb->s_type->name;
+
+	/* ext3 is a name that the ext4 driver answers to as well. */
+	return !strcmp(name, "ext4") || !strcmp(name, "ext3");
+}
+
 enum hugetext_why hugetext_rothp_file_why(struct file *file)
 {
 	struct inode *inode = file_inode(file);
 
 	if (!hugetext_can_madvise())
 		return HUGETEXT_WHY_NO_HOOK;
-	if (is_tmpfs(inode) || mechanism == READ_ONLY_THP)
+	/* memfds are on a tmpfs of the kernel's own; code there is a JIT's. */
+	if (is_tmpfs(inode))
+		return inode->i_sb->s_flags & SB_KERNMOUNT ? HUGETEXT_WHY_ANONYMOUS_FILE :
+							     HUGETEXT_WHY_OK;
+	if (mechanism == READ_ONLY_THP)
 		return HUGETEXT_WHY_OK;
 	if (mechanism != ROTHP)
 		return HUGETEXT_WHY_FILESYSTEM;
@@ -618,11 +668,8 @@ enum hugetext_why hugetext_rothp_file_why(struct file *file)
 	if ((file->f_mode & FMODE_NONOTIFY) || d_inode(file->f_path.dentry) != inode)
 		return HUGETEXT_WHY_UNSEEN_WRITER;
 	/* Large folios of its own: their warnings and writers are other ones. */
-	if (mapping_large_folio_support(file->f_mapping))
+	if (!is_proven(inode) || mapping_large_folio_support(file->f_mapping))
 		return HUGETEXT_WHY_FILESYSTEM;
-	/* Without a device below (FUSE, network), others write without an open here. */
-	if (!inode->i_sb->s_bdev)
-		return HUGETEXT_WHY_UNSEEN_WRITER;
 	return HUGETEXT_WHY_OK;
 }
 

@@ -11,6 +11,9 @@
 #include "hugetext.h"
 #include "vma.h"
 
+/* Looked at in one hold of the mmap lock: 2 GiB of text. */
+#define MAX_REGIONS	1024
+
 /* Is the 2 MiB region at @addr mapped by one PMD? Mmap lock held for reading. */
 static bool region_is_huge(struct mm_struct *mm, unsigned long addr)
 {
@@ -52,14 +55,17 @@ static void add(struct hugetext_text_map *map, unsigned long start, unsigned lon
 	};
 }
 
-/* Returns the address to go on from when the map is full, else 0. */
+/*
+ * Returns the address to go on from when the map is full or this was enough
+ * for one hold of the mmap lock, else 0.
+ */
 static unsigned long survey_vma(struct vm_area_struct *vma, unsigned long from, unsigned long to,
 				struct hugetext_text_map *map)
 {
 	unsigned long offset = vma->vm_pgoff << PAGE_SHIFT;
+	unsigned long addr, in_file, regions = 0;
+	uint64_t first, last, size;
 	enum hugetext_why why;
-	unsigned long addr, file_end;
-	uint64_t first, last;
 
 	if (map_is_full(map))
 		return max(from, vma->vm_start);
@@ -75,18 +81,22 @@ static unsigned long survey_vma(struct vm_area_struct *vma, unsigned long from, 
 		why = hugetext_rothp_file_why(vma->vm_file);
 
 	/* Pages past the end of the file are SIGBUS, and never huge. */
-	file_end = PAGE_ALIGN(i_size_read(file_inode(vma->vm_file)));
+	size = PAGE_ALIGN(i_size_read(file_inode(vma->vm_file)));
+	in_file = size > offset ? min_t(uint64_t, last, vma->vm_start + (size - offset)) : first;
+	in_file = max_t(unsigned long, first, round_down(in_file, HUGETEXT_REGION_SIZE));
 
-	for (addr = max_t(unsigned long, first, from); addr < last && addr < to;
-	     addr += HUGETEXT_REGION_SIZE) {
-		unsigned long region = offset + (addr - vma->vm_start);
-		bool past_eof = region + HUGETEXT_REGION_SIZE > file_end;
-
+	for (addr = round_up(max_t(unsigned long, first, from), HUGETEXT_REGION_SIZE);
+	     addr < in_file && addr < to; addr += HUGETEXT_REGION_SIZE) {
+		if (map_is_full(map) || regions++ == MAX_REGIONS)
+			return addr;
+		add(map, addr, addr + HUGETEXT_REGION_SIZE, offset + (addr - vma->vm_start),
+		    region_is_huge(vma->vm_mm, addr), why);
+	}
+	if (addr < last && addr < to) {
 		if (map_is_full(map))
 			return addr;
-		add(map, addr, addr + HUGETEXT_REGION_SIZE, region,
-		    region_is_huge(vma->vm_mm, addr),
-		    why == HUGETEXT_WHY_OK && past_eof ? HUGETEXT_WHY_PAST_EOF : why);
+		add(map, addr, last, offset + (addr - vma->vm_start), false,
+		    why == HUGETEXT_WHY_OK ? HUGETEXT_WHY_PAST_EOF : why);
 	}
 	return 0;
 }

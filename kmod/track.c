@@ -44,6 +44,10 @@
 #define MAX_TRIES	14
 /* Between two looks at all processes when the set was full. */
 #define SWEEP_PAUSE	msecs_to_jiffies(1000)
+/* One process is served for so long, then the next, so that none can take all. */
+#define TURN		msecs_to_jiffies(50)
+/* After so many failures in a process the rest of it waits for the retry. */
+#define MAX_FAILURES	64
 
 struct slot {
 	struct mm_struct *mm;	/* NULL: free; claimed with cmpxchg() */
@@ -54,8 +58,10 @@ struct slot {
 	int seen;		/* events when the process was last begun with */
 	unsigned long first;	/* jiffies of the first event not dealt with */
 	unsigned long due;	/* jiffies of the next try, when tries > 0 */
+	unsigned long from;	/* where to go on in an unfinished round, or 0 */
+	unsigned char failures;	/* in this round */
 	unsigned char tries;
-	unsigned char why;
+	unsigned char why;	/* the weightiest reason of this or the last round */
 };
 
 static struct slot *slots;
@@ -65,6 +71,8 @@ static struct irq_work waker;
 static bool asleep;		/* khugetextd sleeps longer than SETTLE */
 static bool full;		/* somebody found no slot */
 static bool sweep_wanted;
+static unsigned long swept_until;	/* processes behind us in an unfinished sweep */
+static unsigned long turn_end;		/* jiffies */
 static bool following;		/* set by arm, cleared by disarm */
 
 static struct tracepoint *fork_event;
@@ -79,9 +87,14 @@ bool hugetext_track_is_worker(void)
 	return current == READ_ONCE(worker);
 }
 
-bool hugetext_track_stopping(void)
+static bool must_stop(void)
 {
 	return kthread_should_stop() || !READ_ONCE(following);
+}
+
+bool hugetext_track_turn_is_over(void)
+{
+	return must_stop() || freezing(current) || time_after(jiffies, turn_end);
 }
 
 static void wake_worker(struct irq_work *unused)
@@ -147,11 +160,16 @@ static bool claim_slot(struct mm_struct *mm, pid_t tgid)
 	return false;
 }
 
-void hugetext_track_note(struct mm_struct *mm, pid_t tgid)
+static bool note(struct mm_struct *mm, pid_t tgid)
 {
 	struct slot *slot = find_slot(mm);
 
-	if (!(slot && count_event(slot, mm)) && !claim_slot(mm, tgid))
+	return (slot && count_event(slot, mm)) || claim_slot(mm, tgid);
+}
+
+void hugetext_track_note(struct mm_struct *mm, pid_t tgid)
+{
+	if (!note(mm, tgid))
 		WRITE_ONCE(full, true);
 	kick();
 }
@@ -163,63 +181,103 @@ static void fork_handler(void *data, struct task_struct *parent, struct task_str
 		hugetext_track_note(child->mm, task_tgid_nr(child));
 }
 
-/* All processes that may hold a whole region of text. */
+/* Put a process in if it may hold a whole region of text; false: there is no room. */
+static bool sweep_process(struct task_struct *process)
+{
+	struct task_struct *thread;
+	bool fits = true;
+
+	if (process->flags & PF_KTHREAD)
+		return true;
+	/* The first thread may have exited, the others not. */
+	for_each_thread(process, thread) {
+		struct mm_struct *mm;
+
+		task_lock(thread);
+		mm = thread->mm;
+		if (mm && mm->exec_vm >= HUGETEXT_REGION_SIZE >> PAGE_SHIFT)
+			fits = note(mm, task_tgid_nr(process));
+		task_unlock(thread);
+		if (mm)
+			break;
+	}
+	return fits;
+}
+
+/*
+ * All processes, oldest first, until the set is full. Then the next sweep goes
+ * on about there: some may have gone meanwhile, which lets some be skipped only
+ * if they are older than processes that ended, and those were seen before.
+ */
 static void sweep(void)
 {
-	struct task_struct *process, *thread;
+	struct task_struct *process;
+	unsigned long behind = 0;
 
 	hugetext_tally_total(HUGETEXT_TOTAL_SWEEPS, 1);
 	rcu_read_lock();
 	for_each_process(process) {
-		if (process->flags & PF_KTHREAD)
+		if (behind++ < swept_until)
 			continue;
-		/* The first thread may have exited, the others not. */
-		for_each_thread(process, thread) {
-			struct mm_struct *mm;
-
-			task_lock(thread);
-			mm = thread->mm;
-			if (mm && mm->exec_vm >= HUGETEXT_REGION_SIZE >> PAGE_SHIFT)
-				hugetext_track_note(mm, task_tgid_nr(process));
-			task_unlock(thread);
-			if (mm)
-				break;
+		if (!sweep_process(process)) {
+			WRITE_ONCE(full, true);
+			swept_until = behind - 1;
+			goto out;
 		}
 	}
+	swept_until = 0;
+out:
 	rcu_read_unlock();
 }
 
-/* Survey, plan, apply: all the text of a process, a piece of the map at a time. */
-static enum hugetext_why serve(struct mm_struct *mm, pid_t tgid)
+static void report_skipped(pid_t tgid)
 {
-	enum hugetext_why result = HUGETEXT_WHY_OK;
-	unsigned long from = 0;
+	unsigned int i;
+
+	for (i = 0; i < map.nr; i++) {
+		struct hugetext_extent *extent = &map.extent[i];
+
+		if (extent->huge || extent->why == HUGETEXT_WHY_OK)
+			continue;
+		hugetext_tally_why(extent->why, 1);
+		trace_hugetext_skip(tgid, extent->start, extent->end, extent->why);
+	}
+}
+
+/*
+ * Survey, plan, apply: a piece of the map at a time, until the text of the
+ * process or the turn is at its end. Returns where to go on, or 0.
+ */
+static unsigned long serve(struct slot *slot)
+{
+	unsigned long from = slot->from;
+	enum hugetext_why why;
+	size_t nr, i;
 
 	do {
-		enum hugetext_why why;
-		size_t nr, i;
-
-		why = hugetext_survey(mm, from, TASK_SIZE_MAX, &map);
-		if (why != HUGETEXT_WHY_OK)
-			return why;
-		for (i = 0; i < map.nr; i++) {
-			struct hugetext_extent *extent = &map.extent[i];
-
-			if (extent->huge || extent->why == HUGETEXT_WHY_OK)
-				continue;
-			hugetext_tally_why(extent->why, 1);
-			trace_hugetext_skip(tgid, extent->start, extent->end, extent->why);
+		why = hugetext_survey(slot->mm, from, TASK_SIZE_MAX, &map);
+		if (why != HUGETEXT_WHY_OK) {
+			slot->why = hugetext_why_weightier(slot->why, why);
+			return 0;
 		}
+		report_skipped(slot->tgid);
 		nr = hugetext_plan(map.extent, map.nr, actions, ARRAY_SIZE(actions));
 		for (i = 0; i < nr; i++) {
-			why = hugetext_apply(mm, tgid, &actions[i]);
-			if (hugetext_why_passing(why) || result == HUGETEXT_WHY_OK)
-				result = why;
+			while (actions[i].start < actions[i].end) {
+				if (hugetext_track_turn_is_over())
+					return actions[i].start;
+				why = hugetext_apply(slot->mm, slot->tgid, &actions[i]);
+				slot->why = hugetext_why_weightier(slot->why, why);
+				if (why != HUGETEXT_WHY_OK && ++slot->failures == MAX_FAILURES)
+					return 0;
+				if (atomic_read(&slot->mm->mm_users) <= 1)
+					return 0;
+			}
 		}
 		from = map.next;
 		cond_resched();
-	} while (from && !hugetext_track_stopping());
-	return result;
+	} while (from && !hugetext_track_turn_is_over());
+	return from;
 }
 
 static void release(struct slot *slot)
@@ -229,6 +287,7 @@ static void release(struct slot *slot)
 	int seen = slot->seen;
 
 	slot->tries = 0;
+	slot->from = 0;
 	slot->why = HUGETEXT_WHY_OK;
 	slot->first = 0;
 	smp_store_release(&slot->mm, NULL);
@@ -240,47 +299,58 @@ static void release(struct slot *slot)
 	mmdrop(mm);
 }
 
-static void try_again_later(struct slot *slot, enum hugetext_why why)
+static void try_again_later(struct slot *slot)
 {
-	unsigned long pause = min(FIRST_PAUSE << slot->tries, LAST_PAUSE);
-
-	slot->why = why;
+	slot->due = jiffies + min(FIRST_PAUSE << slot->tries, LAST_PAUSE);
 	slot->tries++;
-	slot->due = jiffies + pause;
 	hugetext_tally_total(HUGETEXT_TOTAL_RETRIES, 1);
 }
 
-static void begin(struct slot *slot)
+static void begin_round(struct slot *slot)
 {
-	struct mm_struct *mm = slot->mm;
 	int events = atomic_read(&slot->events);
-	enum hugetext_why why;
 
 	/* New mappings deserve the full number of tries. */
 	if (events != slot->seen)
 		slot->tries = 0;
 	slot->seen = events;
 	slot->first = 0;
+	slot->failures = 0;
+	slot->why = HUGETEXT_WHY_OK;
+}
+
+/* All text was looked at once: retry later, or let go. */
+static void end_round(struct slot *slot)
+{
+	if (slot->why != HUGETEXT_WHY_OK)
+		hugetext_tally_why(slot->why, 1);
+	if (hugetext_why_passing(slot->why)) {
+		if (slot->tries < MAX_TRIES) {
+			try_again_later(slot);
+			return;
+		}
+		hugetext_tally_why(HUGETEXT_WHY_GIVEN_UP, 1);
+	}
+	hugetext_tally_total(HUGETEXT_TOTAL_PROCESSES, 1);
+	release(slot);
+}
+
+static void take_turn(struct slot *slot)
+{
+	struct mm_struct *mm = slot->mm;
 
 	if (!mmget_not_zero(mm)) {
 		release(slot);
 		return;
 	}
-	why = serve(mm, slot->tgid);
+	if (!slot->from)
+		begin_round(slot);
+	turn_end = jiffies + TURN;
+	slot->from = serve(slot);
 	mmput_async(mm);
 
-	if (hugetext_why_passing(why) && !hugetext_track_stopping()) {
-		hugetext_tally_why(why, 1);
-		if (slot->tries < MAX_TRIES) {
-			try_again_later(slot, why);
-			return;
-		}
-		hugetext_tally_why(HUGETEXT_WHY_GIVEN_UP, 1);
-	} else if (why != HUGETEXT_WHY_OK) {
-		hugetext_tally_why(why, 1);
-	}
-	hugetext_tally_total(HUGETEXT_TOTAL_PROCESSES, 1);
-	release(slot);
+	if (!slot->from && !must_stop())
+		end_round(slot);
 }
 
 /* When is this process to be looked at? */
@@ -289,6 +359,8 @@ static unsigned long due(struct slot *slot)
 	unsigned long last = READ_ONCE(slot->last);
 	unsigned long settled;
 
+	if (slot->from)
+		return jiffies;
 	if (atomic_read(&slot->events) == slot->seen && slot->tries)
 		return slot->due;
 	if (!slot->first)
@@ -299,7 +371,7 @@ static unsigned long due(struct slot *slot)
 	return settled;
 }
 
-/* Begin with every process that is due; returns how long to sleep then. */
+/* A turn for every process that is due; returns how long to sleep then. */
 static long serve_all(bool only_look)
 {
 	long pause = MAX_SCHEDULE_TIMEOUT;
@@ -316,13 +388,14 @@ static long serve_all(bool only_look)
 			continue;
 		}
 		left = (long)(due(slot) - jiffies);
-		if (left <= 0 && !only_look && !kthread_should_stop()) {
-			begin(slot);
+		if (left <= 0 && !only_look && !must_stop() && !freezing(current)) {
+			take_turn(slot);
 			if (!READ_ONCE(slot->mm))
 				continue;
 			left = (long)(due(slot) - jiffies);
 		}
-		pause = min(pause, max(left, 1L));
+		/* Who has not finished goes on at once. */
+		pause = min(pause, slot->from ? 0L : max(left, 1L));
 	}
 	return pause;
 }
@@ -353,6 +426,11 @@ static int khugetextd(void *unused)
 		}
 
 		pause = serve_all(false);
+		if (!pause) {
+			try_to_freeze();
+			cond_resched();
+			continue;
+		}
 		if (READ_ONCE(full))
 			pause = min_t(long, pause, SWEEP_PAUSE);
 		long_sleep = pause > (long)SETTLE;
@@ -401,6 +479,7 @@ void hugetext_track_arm(void)
 {
 	int err = -ENOENT;
 
+	swept_until = 0;
 	WRITE_ONCE(following, true);
 	fork_event = NULL;
 	if (hugetext_hook_wanted("sched_process_fork"))
@@ -447,8 +526,8 @@ void hugetext_track_exit(void)
 {
 	unsigned int i;
 
-	irq_work_sync(&waker);
 	kthread_stop(worker);
+	irq_work_sync(&waker);
 	WRITE_ONCE(worker, NULL);
 	for (i = 0; i < NR_SLOTS; i++)
 		if (slots[i].mm)

@@ -38,6 +38,8 @@
 	X(NOT_REGULAR,	 "not_regular",		0, "not a regular file")	\
 	X(FILESYSTEM,	 "filesystem",		0,				\
 	  "this kernel cannot keep huge pages of this file system's files")	\
+	X(ANONYMOUS_FILE, "anonymous_file",	0,				\
+	  "executable memory of a memfd, which is no text of a file")		\
 	X(UNSEEN_WRITER, "unseen_writer",	0,				\
 	  "writers of this file could not be noticed")				\
 	X(NO_HOOK,	 "no_hook",		0,				\

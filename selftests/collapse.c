@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "kselftest_harness.h"
@@ -330,6 +331,38 @@ TEST_F_TIMEOUT(life, bytes_are_right_all_the_time, 240)
 	EXPECT_EQ(0, wrong_readings);
 }
 
+/*
+ * A mapping of a terabyte of nothing: others are served meanwhile, and the
+ * module can be unloaded.
+ */
+TEST_F_TIMEOUT(life, sparse_terabyte, 120)
+{
+	int fd = open("/tests/sparse", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
+	const size_t terabyte = 1ul << 40;
+	void *mapped;
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, ftruncate(fd, 3 * REGION / 2));
+	close(fd);
+	fd = open("/tests/sparse", O_RDONLY | O_CLOEXEC);
+	ASSERT_EQ(0, write_text(ENABLED, "1"));
+	mapped = mmap(NULL, terabyte, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	ASSERT_NE(MAP_FAILED, mapped);
+	EXPECT_TRUE(wait_huge(getpid(), "sparse", 2048));
+	EXPECT_EQ(2048, text_of(getpid(), "sparse").huge);
+	EXPECT_LE(1, counter("past_eof"));
+
+	/* Now with a file of that length behind it, all holes. */
+	ASSERT_EQ(0, truncate("/tests/sparse", terabyte));
+	ASSERT_NE(MAP_FAILED, mmap(NULL, terabyte, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0));
+	sleep_ms(500);
+	ASSERT_TRUE(child_start(&self->child, "prog-pie"));
+	EXPECT_TRUE(wait_all_huge(self->child.pid, "prog-pie"));
+	ASSERT_EQ(0, module_unload());
+	ASSERT_EQ(0, module_load(""));
+	unlink("/tests/sparse");
+}
+
 /* ---- What is left alone ---- */
 
 static unsigned long text_start(pid_t pid)
@@ -448,6 +481,21 @@ TEST_F_TIMEOUT(life, madv_nohugepage, 120)
 	sleep_ms(300);
 	EXPECT_EQ(6144, text_of(getpid(), "libtext.so").huge);
 	EXPECT_LE(1, counter("nohugepage"));
+}
+
+/* What a JIT reserves in a memfd is no text of a file, and must not be filled. */
+TEST_F_TIMEOUT(life, memfd, 120)
+{
+	int fd = memfd_create("code", MFD_CLOEXEC);
+	struct stat st;
+
+	ASSERT_EQ(0, write_text(ENABLED, "1"));
+	ASSERT_EQ(0, ftruncate(fd, 3 * REGION));
+	ASSERT_NE(MAP_FAILED, mmap(NULL, 3 * REGION, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0));
+	sleep_ms(1000);
+	EXPECT_LE(1, counter("anonymous_file"));
+	ASSERT_EQ(0, fstat(fd, &st));
+	EXPECT_EQ(0, st.st_blocks);
 }
 
 /* ---- Passing reasons ---- */

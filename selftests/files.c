@@ -534,6 +534,31 @@ TEST_F_TIMEOUT(program, on_overlayfs, 120)
 	EXPECT_EQ(0, unmount_soon(FOLDER "/merged"));
 }
 
+/*
+ * File systems that nobody has proven are left alone; this one is the same
+ * driver under its oldest name.
+ */
+TEST_F_TIMEOUT(program, on_a_file_system_not_known, 120)
+{
+	char device[64], command[128];
+
+	ASSERT_EQ(0, system("modprobe loop"));
+	ASSERT_EQ(0, system("truncate -s 64M " DISK " && mke2fs -q -t ext2 -F -b 4096 " DISK));
+	mkdir(MOUNTED, 0755);
+	ASSERT_TRUE(attach_disk(device, sizeof(device)));
+	ASSERT_EQ(0, mount(device, MOUNTED, "ext2", 0, NULL));
+	ASSERT_EQ(0, copy_file(FIXTURES "/prog-nopie", MOUNTED "/prog"));
+	ASSERT_TRUE(child_start(&self->child, MOUNTED "/prog"));
+	sleep_ms(1000);
+	EXPECT_EQ(0, text_of(self->child.pid, NULL).huge);
+	EXPECT_LE(1, counter("filesystem"));
+	ASSERT_TRUE(child_quit(&self->child));
+	EXPECT_EQ(0, unmount_soon(MOUNTED));
+	snprintf(command, sizeof(command), "losetup -d %s", device);
+	EXPECT_EQ(0, system(command));
+	unlink(DISK);
+}
+
 /* tmpfs knows large folios on every kernel, and nobody needs to be guarded. */
 TEST_F_TIMEOUT(program, on_tmpfs, 120)
 {

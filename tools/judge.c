@@ -181,9 +181,10 @@ static void judge_program(const struct elf_file *file, struct judgement *judgeme
 		judgement->why = HUGETEXT_WHY_BAD_HEADERS;
 		return;
 	}
-	if (hugetext_layout_wanted(&layout, &residue, &regions) != HUGETEXT_WHY_OK) {
-		judgement->verdict = VERDICT_TOO_SMALL;
-		judgement->why = HUGETEXT_WHY_SMALL_TEXT;
+	judgement->why = hugetext_layout_wanted(&layout, &residue, &regions);
+	if (judgement->why != HUGETEXT_WHY_OK) {
+		judgement->verdict = judgement->why == HUGETEXT_WHY_OFFSET ? VERDICT_FIXED_BAD :
+									     VERDICT_TOO_SMALL;
 		return;
 	}
 

@@ -130,6 +130,8 @@ enum hugetext_why hugetext_layout_add(struct hugetext_layout *layout,
 	}
 	layout->high = segment->vaddr + segment->memsz;
 	layout->nr_loads++;
+	if (segment->align > layout->max_align)
+		layout->max_align = segment->align;
 
 	if (!segment->exec || !segment->filesz)
 		return HUGETEXT_WHY_OK;
@@ -147,18 +149,21 @@ enum hugetext_why hugetext_layout_add(struct hugetext_layout *layout,
 enum hugetext_why hugetext_layout_wanted(const struct hugetext_layout *layout,
 					 uint64_t *residue, uint64_t *regions)
 {
-	unsigned int i, best = 0;
+	uint64_t below_align = layout->max_align ? layout->max_align - 1 : 0;
+	uint64_t most = 0;
+	unsigned int i;
 
 	if (!layout->nr_deltas)
 		return HUGETEXT_WHY_SMALL_TEXT;
 
-	for (i = 1; i < layout->nr_deltas; i++)
-		if (layout->delta[i].regions > layout->delta[best].regions)
-			best = i;
-
-	*residue = layout->delta[best].delta;
-	*regions = layout->delta[best].regions;
-	return HUGETEXT_WHY_OK;
+	for (i = 0; i < layout->nr_deltas; i++) {
+		if (layout->delta[i].delta & below_align || layout->delta[i].regions <= most)
+			continue;
+		most = layout->delta[i].regions;
+		*residue = layout->delta[i].delta;
+		*regions = most;
+	}
+	return most ? HUGETEXT_WHY_OK : HUGETEXT_WHY_OFFSET;
 }
 
 enum hugetext_why hugetext_whole_regions(uint64_t start, uint64_t end, uint64_t offset,

@@ -54,6 +54,7 @@ struct hugetext_layout {
 	uint64_t high;		/* end of the highest segment, not rounded */
 	uint64_t first_offset;	/* file offset mapped first, rounded down */
 	uint64_t text_bytes;	/* p_filesz of all executable segments */
+	uint64_t max_align;	/* largest p_align: what the load base is aligned to */
 	unsigned int nr_loads;
 	unsigned int nr_deltas;
 	struct {
@@ -115,12 +116,13 @@ enum hugetext_why hugetext_layout_add(struct hugetext_layout *layout,
  * @regions: set on success: whole 2 MiB regions of text with that base
  *
  * With a load base ≡ *@residue, p_vaddr + base ≡ p_offset modulo 2 MiB for the
- * executable segments that hold the most whole regions.
+ * executable segments that hold the most whole regions, among those whose
+ * residue keeps the base a multiple of every p_align.
  *
  * Any context.
  *
- * Return: HUGETEXT_WHY_OK, or HUGETEXT_WHY_SMALL_TEXT when no base gives a
- * whole region.
+ * Return: HUGETEXT_WHY_OK; HUGETEXT_WHY_SMALL_TEXT when no base gives a whole
+ * region; HUGETEXT_WHY_OFFSET when only bases would that break an alignment.
  */
 enum hugetext_why hugetext_layout_wanted(const struct hugetext_layout *layout,
 					 uint64_t *residue, uint64_t *regions);

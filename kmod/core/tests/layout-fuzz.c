@@ -33,10 +33,17 @@ static void check_layout(const struct hugetext_layout *layout)
 	must(total * HUGETEXT_REGION_SIZE <=
 	     layout->text_bytes + 2 * HUGETEXT_PAGE_SIZE * layout->nr_loads);
 
-	if (hugetext_layout_wanted(layout, &residue, &regions) != HUGETEXT_WHY_OK) {
+	switch (hugetext_layout_wanted(layout, &residue, &regions)) {
+	case HUGETEXT_WHY_OK:
+		break;
+	case HUGETEXT_WHY_OFFSET:
+		must(total && layout->max_align > HUGETEXT_PAGE_SIZE);
+		return;
+	default:
 		must(!total);
 		return;
 	}
+	must(!layout->max_align || !(residue & (layout->max_align - 1)));
 	must(residue < HUGETEXT_REGION_SIZE && !(residue & PAGE_OFFSET));
 	must(regions && regions <= total);
 }

@@ -179,6 +179,35 @@ static void layout_of_lld(void)
 	expect((residue + 0x2240) & (2 * MB - 1), 0x1240);
 }
 
+/* Data of 64 KiB alignment: a base that is right for lld's text would break it. */
+static void layout_keeps_alignments(void)
+{
+	struct hugetext_segment data = {
+		.vaddr = 0x2000000, .offset = 0x1010000, .filesz = 100, .memsz = 100,
+		.align = 0x10000,
+	};
+	struct hugetext_layout layout;
+	uint64_t residue = 7, regions = 7;
+
+	hugetext_layout_init(&layout);
+	expect(add(&layout, 0x2240, 0x1240, 16 * MB, true), HUGETEXT_WHY_OK);
+	expect(hugetext_layout_add(&layout, &data), HUGETEXT_WHY_OK);
+	expect(layout.max_align, 0x10000);
+	expect(hugetext_layout_wanted(&layout, &residue, &regions), HUGETEXT_WHY_OFFSET);
+	expect(residue, 7);
+	expect(regions, 7);
+
+	/* Other text, of which there is less, is placed right then. */
+	data = (struct hugetext_segment){
+		.vaddr = 0x4000000, .offset = 0x2010000, .filesz = 5 * MB, .memsz = 5 * MB,
+		.align = 0x1000, .exec = true,
+	};
+	expect(hugetext_layout_add(&layout, &data), HUGETEXT_WHY_OK);
+	expect(hugetext_layout_wanted(&layout, &residue, &regions), HUGETEXT_WHY_OK);
+	expect(residue, 0x10000);
+	expect(regions, 1);
+}
+
 static void layout_of_fixed_program(void)
 {
 	struct hugetext_layout layout;
@@ -474,6 +503,7 @@ int main(void)
 		{ "layout: a segment is read", segment_is_read },
 		{ "layout: GNU ld", layout_of_gnu_ld },
 		{ "layout: lld", layout_of_lld },
+		{ "layout: every alignment is kept", layout_keeps_alignments },
 		{ "layout: a program at a fixed address", layout_of_fixed_program },
 		{ "layout: lowest address and offset are rounded", layout_rounds_low_and_offset },
 		{ "layout: more memory than file", memory_may_be_larger_than_file },
