@@ -409,7 +409,7 @@ static void open_terminal(void)
 	int fd;
 
 	read_file("/sys/class/tty/console/active", name, sizeof(path) - strlen(path));
-	name[strcspn(name, " \n")] = '\0';
+	name[strcspn(name, "\n ")] = '\0';
 	setsid();
 	fd = open(path, O_RDWR);
 	if (fd < 0)
