@@ -133,7 +133,7 @@ static bool count_event(struct slot *slot, struct mm_struct *mm)
 {
 	WRITE_ONCE(slot->last, jiffies);
 	atomic_inc(&slot->events);
-	smp_mb__after_atomic();
+	smp_mb__after_atomic(); /* pairs with release() */
 	return READ_ONCE(slot->mm) == mm;
 }
 
@@ -290,7 +290,7 @@ static void release(struct slot *slot)
 	slot->from = 0;
 	slot->why = HUGETEXT_WHY_OK;
 	slot->first = 0;
-	smp_store_release(&slot->mm, NULL);
+	smp_store_release(&slot->mm, NULL); /* the slot is clean for claim_slot() */
 	smp_mb(); /* pairs with count_event() */
 	if (atomic_read(&slot->events) != seen && READ_ONCE(following) && mmget_not_zero(mm)) {
 		hugetext_track_note(mm, tgid);
@@ -437,7 +437,7 @@ static int khugetextd(void *unused)
 		if (long_sleep) {
 			/* Whoever came before this is seen by the second look. */
 			WRITE_ONCE(asleep, true);
-			smp_mb();
+			smp_mb(); /* pairs with xchg() in kick() */
 			pause = min(pause, serve_all(true));
 		}
 		wait_event_freezable_timeout(wait, must_wake(long_sleep), pause);

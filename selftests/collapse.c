@@ -71,7 +71,7 @@ static long command_says(const char *format, const char *argument, const char *c
 		strcpy(*head ? last : head, line);
 	if (!out || pclose(out))
 		return -1;
-	while ((word = strsep(&rest_head, " \n")) && (number = strsep(&rest_last, " \n")))
+	while ((word = strsep(&rest_head, "\n ")) && (number = strsep(&rest_last, "\n ")))
 		if (!strcmp(word, column))
 			return strtol(number, NULL, 10);
 	return -1;
@@ -135,7 +135,7 @@ FIXTURE_SETUP(thp)
 {
 	const char *brackets = strchr(read_text(THP "/enabled"), '[');
 
-	ASSERT_EQ(1, sscanf(brackets, "[%63[a-z]", self->before));
+	ASSERT_TRUE(sscanf(brackets, "[%63[a-z]", self->before) == 1);
 	ASSERT_EQ(0, write_text(THP "/enabled", variant->enabled));
 	ASSERT_EQ(0, module_load(""));
 }
@@ -252,7 +252,7 @@ TEST_F_TIMEOUT(life, early_fork_of_a_parent_that_exits, 120)
 	}
 	ASSERT_EQ(parent, waitpid(parent, NULL, 0));
 	ASSERT_LT(0, read(out[0], line, sizeof(line) - 1));
-	ASSERT_EQ(1, sscanf(line, "daemon %d", &forked));
+	ASSERT_TRUE(sscanf(line, "daemon %d", &forked) == 1);
 	EXPECT_TRUE(wait_all_huge(forked, "prog-pie"));
 	kill(forked, SIGKILL);
 	waitpid(forked, NULL, 0);
@@ -289,7 +289,7 @@ TEST_F_TIMEOUT(life, second_process, 120)
 
 /* ---- The bytes are right before, during and after ---- */
 
-static volatile bool stop_reading;
+static bool stop_reading;
 static long readings, wrong_readings;
 
 static void *read_all_the_time(void *data)
@@ -299,7 +299,7 @@ static void *read_all_the_time(void *data)
 
 	snprintf(want[0], sizeof(want[0]), "%s", expected("prog-nopie", "sum"));
 	snprintf(want[1], sizeof(want[1]), "%s", expected("prog-nopie", "call"));
-	while (!stop_reading) {
+	while (!__atomic_load_n(&stop_reading, __ATOMIC_RELAXED)) {
 		const char *answer = child_ask(child, readings % 2 ? "call" : "sum");
 
 		wrong_readings += !answer || strcmp(answer, want[readings % 2]);
@@ -324,7 +324,7 @@ TEST_F_TIMEOUT(life, bytes_are_right_all_the_time, 240)
 		EXPECT_EQ(0, text_of(self->child.pid, "prog-nopie").huge);
 		ASSERT_EQ(0, module_load(""));
 	}
-	stop_reading = true;
+	__atomic_store_n(&stop_reading, true, __ATOMIC_RELAXED);
 	pthread_join(reader, NULL);
 	printf("# %ld readings\n", readings);
 	EXPECT_LT(6, readings);

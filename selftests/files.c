@@ -97,8 +97,8 @@ FIXTURE_SETUP(library)
 	ASSERT_EQ(0, module_load("hugetext=1"));
 	ASSERT_TRUE(child_start(&self->child, "prog-pie"));
 	ASSERT_STREQ("dlopen " LIBRARY, child_ask(&self->child, "dlopen " LIBRARY));
-	ASSERT_EQ(3, sscanf(child_ask(&self->child, "addrlib"), "base %lx start %lx end %lx",
-			    &bias, &start, &end));
+	ASSERT_TRUE(sscanf(child_ask(&self->child, "addrlib"), "base %lx start %lx end %lx",
+			   &bias, &start, &end) == 3);
 	snprintf(maps, sizeof(maps), "/proc/%d/maps", self->child.pid);
 	file = fopen(maps, "r");
 	while (fgets(line, sizeof(line), file)) {
