@@ -522,6 +522,32 @@ TEST_F_TIMEOUT(life, retried_until_the_writer_is_gone, 120)
 	unlink(copy);
 }
 
+/* Pauses grow, and there is an end to it: about 80 seconds. */
+TEST_F_TIMEOUT(life, given_up_while_a_writer_stays, 240)
+{
+	long tries_early, tries_late;
+	int fd, waited;
+
+	ASSERT_EQ(0, copy_file(LIBRARY("libtext.so"), "/tests/libwritten.so"));
+	ASSERT_EQ(0, write_text(ENABLED, "1"));
+	fd = open("/tests/libwritten.so", O_RDWR | O_CLOEXEC);
+	ASSERT_LE(0, fd);
+	ASSERT_TRUE(child_start(&self->child, "prog-small"));
+	child_ask(&self->child, "dlopen /tests/libwritten.so");
+	sleep_ms(3000);
+	tries_early = counter("retries");
+	EXPECT_LE(3, tries_early);
+	for (waited = 0; waited < 180 && !counter("given_up"); waited++)
+		sleep_ms(1000);
+	EXPECT_EQ(1, counter("given_up"));
+	tries_late = counter("retries");
+	EXPECT_GE(20, tries_late);
+	EXPECT_EQ(tries_late + 1, counter("open_for_write"));
+	EXPECT_EQ(0, text_of(self->child.pid, "libwritten.so").huge);
+	close(fd);
+	unlink("/tests/libwritten.so");
+}
+
 TEST_F_TIMEOUT(life, dirty_pages_are_written_back_first, 120)
 {
 	const char *copy = "/tests/libdirty.so";
