@@ -16,7 +16,7 @@
 	X(MOVABLE, "movable",								\
 	  "the module places it so that 2 MiB pages fit")				\
 	X(FIXED_BAD, "fixed-bad",							\
-	  "fixed at addresses that no 2 MiB page fits: link it as PIE, "		\
+	  "no 2 MiB page fits at the addresses it may have: link it as PIE, "		\
 	  "or with -z max-page-size=0x200000")						\
 	X(TOO_SMALL, "too-small",							\
 	  "less than one whole 2 MiB region of text")					\
