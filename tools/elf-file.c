@@ -12,6 +12,9 @@
 #include "elf-file.h"
 #include "util.h"
 
+/* A dynamic section has some dozens of entries; no file makes us read more. */
+#define MAX_DYNAMIC_SIZE	65536
+
 static void bad(struct elf_file *file, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
@@ -68,6 +71,22 @@ static bool count_headers(struct elf_file *file, Elf *elf, size_t *nr)
 	return true;
 }
 
+/* A static PIE is told from a library by nothing else. */
+static bool says_pie(Elf *elf, const GElf_Phdr *dynamic)
+{
+	Elf_Data *data;
+	GElf_Dyn entry;
+	int i;
+
+	if (!dynamic->p_filesz || dynamic->p_filesz > MAX_DYNAMIC_SIZE)
+		return false;
+	data = elf_getdata_rawchunk(elf, dynamic->p_offset, dynamic->p_filesz, ELF_T_DYN);
+	for (i = 0; data && gelf_getdyn(data, i, &entry) && entry.d_tag != DT_NULL; i++)
+		if (entry.d_tag == DT_FLAGS_1)
+			return entry.d_un.d_val & DF_1_PIE;
+	return false;
+}
+
 static bool read_segments(struct elf_file *file, Elf *elf, uint64_t size, size_t nr)
 {
 	GElf_Phdr *segment;
@@ -80,6 +99,10 @@ static bool read_segments(struct elf_file *file, Elf *elf, uint64_t size, size_t
 			bad(file, "program header %zu cannot be read", i);
 			return false;
 		}
+		if (segment->p_type == PT_INTERP)
+			file->interp = true;
+		if (segment->p_type == PT_DYNAMIC)
+			file->pie = says_pie(elf, segment);
 		if (segment->p_type != PT_LOAD)
 			continue;
 		file->nr_segments++;

@@ -25,6 +25,8 @@ struct elf_file {
 	GElf_Ehdr header;	/* in native byte order; not set for NOT_ELF */
 	GElf_Phdr *segment;	/* the PT_LOADs, in the order of the file */
 	size_t nr_segments;
+	bool interp;		/* names a dynamic loader: PT_INTERP */
+	bool pie;		/* says that it is a program: DF_1_PIE */
 };
 
 /* @size is the size of the file. To be freed in every case. */

@@ -44,10 +44,10 @@ static bool is_text(const GElf_Phdr *segment)
 	return (segment->p_flags & PF_X) && segment->p_filesz;
 }
 
-/* Machines whose 2 MiB regions lie above 4 KiB pages: those that hugetext serves. */
+/* What this version of the module serves. */
 static bool is_served(const GElf_Ehdr *header)
 {
-	return (header->e_machine == EM_X86_64 || header->e_machine == EM_AARCH64) &&
+	return header->e_machine == EM_X86_64 &&
 	       header->e_ident[EI_CLASS] == ELFCLASS64 &&
 	       header->e_ident[EI_DATA] == ELFDATA2LSB;
 }
@@ -102,15 +102,15 @@ static bool sum_layout(const struct elf_file *file, struct hugetext_layout *layo
 	return true;
 }
 
-/* The loaders of today keep to the largest p_align of a file that they may move. */
-static bool loader_aligns(const struct elf_file *file)
+/*
+ * For a library linked for pages above 4 KiB, glibc's loader reserves room
+ * before it names the file, and rounds up to the alignment within that: the
+ * module sees neither. Programs are placed by the kernel.
+ */
+static bool placed_by_loader(const struct elf_file *file, const struct hugetext_layout *layout)
 {
-	size_t i;
-
-	for (i = 0; i < file->nr_segments; i++)
-		if (file->segment[i].p_align >= HUGETEXT_REGION_SIZE)
-			return true;
-	return false;
+	return file->header.e_type == ET_DYN && !file->interp && !file->pie &&
+	       layout->max_align > HUGETEXT_PAGE_SIZE;
 }
 
 /* The mapping that a loader makes of segment @i, with what stands against it. */
@@ -168,6 +168,15 @@ static void predict(const struct elf_file *file, uint64_t base, struct judgement
 		judgement->why = HUGETEXT_WHY_OK;
 }
 
+static void nothing_huge(const struct elf_file *file, struct judgement *judgement)
+{
+	size_t i;
+
+	for (i = 0; i < file->nr_segments; i++)
+		judgement->segment[i].huge_bytes = 0;
+	judgement->huge_bytes = 0;
+}
+
 static void judge_program(const struct elf_file *file, struct judgement *judgement)
 {
 	bool movable = file->header.e_type == ET_DYN;
@@ -198,10 +207,14 @@ static void judge_program(const struct elf_file *file, struct judgement *judgeme
 		} else {
 			judgement->verdict = VERDICT_TOO_SMALL;
 		}
-	} else if (movable && (residue || !loader_aligns(file))) {
-		judgement->verdict = VERDICT_MOVABLE;
-	} else {
+	} else if (!movable || layout.max_align >= HUGETEXT_REGION_SIZE) {
 		judgement->verdict = VERDICT_ALIGNED;
+	} else if (placed_by_loader(file, &layout)) {
+		nothing_huge(file, judgement);
+		judgement->verdict = VERDICT_FIXED_BAD;
+		judgement->why = HUGETEXT_WHY_FIXED_ADDRESS;
+	} else {
+		judgement->verdict = VERDICT_MOVABLE;
 	}
 }
 

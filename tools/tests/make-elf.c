@@ -13,20 +13,25 @@
 #include <unistd.h>
 
 #define MAX_LOADS	64
+#define MAX_HEADERS	(MAX_LOADS + 2)
+
+#define PT_LOAD		1
+#define PT_DYNAMIC	2
+#define PT_INTERP	3
 
 struct load {
-	uint64_t vaddr, offset, filesz, memsz, flags, align;
+	uint64_t type, vaddr, offset, filesz, memsz, flags, align;
 };
 
 struct elf {
 	bool is_32, is_msb;
-	uint64_t type, machine, phoff, phnum, phentsize, size, xnum;
-	bool phnum_given, phentsize_given, size_given;
-	struct load load[MAX_LOADS];
+	uint64_t type, machine, phoff, phnum, phentsize, size, xnum, flags_1;
+	bool phnum_given, phentsize_given, size_given, interp, dynamic;
+	struct load load[MAX_HEADERS];
 	unsigned int nr_loads;
 };
 
-static unsigned char bytes[64 + MAX_LOADS * 56 + 64];
+static unsigned char bytes[64 + MAX_HEADERS * 56 + 64 + 64];
 static bool is_msb;
 
 static void put(size_t at, unsigned int width, uint64_t value)
@@ -61,7 +66,7 @@ static void put_header(const struct elf *elf, uint64_t phnum, uint64_t shoff)
 
 static void put_load(const struct elf *elf, const struct load *load, size_t at)
 {
-	put(at, 4, 1);
+	put(at, 4, load->type);
 	if (elf->is_32) {
 		put(at + 4, 4, load->offset);
 		put(at + 8, 4, load->vaddr);
@@ -97,6 +102,7 @@ static bool parse_load(struct elf *elf, const char *text)
 		if (*end != (i < 5 ? ',' : '\0'))
 			return false;
 	}
+	load->type = PT_LOAD;
 	elf->nr_loads++;
 	return true;
 }
@@ -138,10 +144,34 @@ static bool parse(struct elf *elf, const char *word)
 		elf->size_given = true;
 	} else if (!strncmp(word, "xnum", length)) {
 		elf->xnum = number;
+	} else if (!strncmp(word, "interp", length)) {
+		elf->interp = number;
+	} else if (!strncmp(word, "flags_1", length)) {
+		elf->flags_1 = number;
+		elf->dynamic = true;
 	} else {
 		return false;
 	}
 	return true;
+}
+
+static void add_header(struct elf *elf, uint64_t type)
+{
+	elf->load[elf->nr_loads++] = (struct load){ .type = type, .flags = 4, .align = 8 };
+}
+
+/* DT_FLAGS_1 and the DT_NULL that ends it, for 64-bit files only. */
+static size_t put_dynamic(struct elf *elf, size_t at)
+{
+	struct load *dynamic = &elf->load[elf->nr_loads - 1];
+
+	put(at, 8, 0x6ffffffb);
+	put(at + 8, 8, elf->flags_1);
+	dynamic->vaddr = at;
+	dynamic->offset = at;
+	dynamic->filesz = 32;
+	dynamic->memsz = 32;
+	return at + 32;
 }
 
 static int write_file(const struct elf *elf, const char *path, size_t length)
@@ -179,14 +209,20 @@ int main(int argc, char **argv)
 	}
 	if (argc < 2) {
 		fputs("Usage: make-elf FILE [bits=32] [msb=1] [type=N] [machine=N] [phoff=N]\n"
-		      "       [phnum=N] [phentsize=N] [xnum=N] [size=N]\n"
+		      "       [phnum=N] [phentsize=N] [xnum=N] [size=N] [interp=1] [flags_1=N]\n"
 		      "       [load=VADDR,OFFSET,FILESZ,MEMSZ,FLAGS,ALIGN]...\n", stderr);
 		return 2;
 	}
 
 	is_msb = elf.is_msb;
 	at = elf.is_32 ? 52 : 64;
+	if (elf.interp)
+		add_header(&elf, PT_INTERP);
+	if (elf.dynamic)
+		add_header(&elf, PT_DYNAMIC);
 	length = at + elf.nr_loads * (elf.is_32 ? 32 : 56);
+	if (elf.dynamic)
+		length = put_dynamic(&elf, length);
 	for (i = 0; i < elf.nr_loads; i++)
 		put_load(&elf, &elf.load[i], at + i * (elf.is_32 ? 32 : 56));
 	if (!elf.phoff)
