@@ -220,7 +220,6 @@ static enum verdict check_file(struct report *report, const char *path)
 	struct elf_file file = { 0 };
 	const char *problem;
 	uint64_t size;
-	Elf *elf;
 	int fd = open_regular(path, &size, &problem);
 
 	if (fd < 0) {
@@ -229,12 +228,12 @@ static enum verdict check_file(struct report *report, const char *path)
 		report_file(report, path, &file, &judgement);
 		return judgement.verdict;
 	}
-	elf = elf_begin(fd, ELF_C_READ, NULL);
-	elf_file_read(&file, elf, size);
+	elf_file_read(&file, fd, size);
+	if (file.kind == ELF_FILE_UNREADABLE)
+		complain("check: %s: %s", path, strerror(file.error));
 	judge(&file, &judgement);
 	report_file(report, path, &file, &judgement);
 	elf_file_free(&file);
-	elf_end(elf);
 	close(fd);
 	return judgement.verdict;
 }

@@ -4,9 +4,11 @@
  * Only the ELF header and the program headers are read; sections are of no
  * interest to whoever maps a file.
  */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../kmod/core/layout.h"
 #include "elf-file.h"
@@ -115,11 +117,10 @@ static bool read_segments(struct elf_file *file, Elf *elf, uint64_t size, size_t
 	return true;
 }
 
-void elf_file_read(struct elf_file *file, Elf *elf, uint64_t size)
+static void read_headers(struct elf_file *file, Elf *elf, uint64_t size)
 {
 	size_t nr;
 
-	memset(file, 0, sizeof(*file));
 	if (!elf || elf_kind(elf) != ELF_K_ELF) {
 		file->kind = ELF_FILE_NOT_ELF;
 		return;
@@ -135,6 +136,39 @@ void elf_file_read(struct elf_file *file, Elf *elf, uint64_t size)
 	if (!count_headers(file, elf, &nr) || !read_segments(file, elf, size, nr))
 		return;
 	file->kind = ELF_FILE_PROGRAM;
+}
+
+static void unreadable(struct elf_file *file, int error)
+{
+	file->kind = ELF_FILE_UNREADABLE;
+	file->error = error;
+	file->nr_segments = 0;
+	free(file->problem);
+	file->problem = NULL;
+}
+
+/*
+ * libelf takes a file that cannot be read for a file that is wrong; what the
+ * kernel said of it is left in errno. Files of /proc say that they are empty,
+ * and libelf reads nothing of them.
+ */
+void elf_file_read(struct elf_file *file, int fd, uint64_t size)
+{
+	char first;
+	Elf *elf;
+
+	memset(file, 0, sizeof(*file));
+	errno = 0;
+	if (pread(fd, &first, 1, 0) < 0) {
+		unreadable(file, errno);
+		return;
+	}
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	read_headers(file, elf, size);
+	/* After EINTR libelf tries again. */
+	if (errno && errno != EINTR)
+		unreadable(file, errno);
+	elf_end(elf);
 }
 
 void elf_file_free(struct elf_file *file)

@@ -17,11 +17,13 @@ enum elf_kind {
 	ELF_FILE_OTHER,		/* object file, core dump: never mapped as text */
 	ELF_FILE_NOT_ELF,
 	ELF_FILE_BAD,		/* @problem says what is wrong */
+	ELF_FILE_UNREADABLE,	/* @error says why */
 };
 
 struct elf_file {
 	enum elf_kind kind;
 	char *problem;
+	int error;		/* errno of the read that failed */
 	GElf_Ehdr header;	/* in native byte order; not set for NOT_ELF */
 	GElf_Phdr *segment;	/* the PT_LOADs, in the order of the file */
 	size_t nr_segments;
@@ -29,8 +31,11 @@ struct elf_file {
 	bool pie;		/* says that it is a program: DF_1_PIE */
 };
 
-/* @size is the size of the file. To be freed in every case. */
-void elf_file_read(struct elf_file *file, Elf *elf, uint64_t size);
+/*
+ * @fd is a regular file, @size its size; elf_version() has been called. To be
+ * freed in every case.
+ */
+void elf_file_read(struct elf_file *file, int fd, uint64_t size);
 void elf_file_free(struct elf_file *file);
 
 #endif /* HUGETEXT_ELF_FILE_H */

@@ -221,7 +221,7 @@ static void judge_program(const struct elf_file *file, struct judgement *judgeme
 void judge(const struct elf_file *file, struct judgement *judgement)
 {
 	memset(judgement, 0, sizeof(*judgement));
-	if (file->kind != ELF_FILE_NOT_ELF)
+	if (file->kind != ELF_FILE_NOT_ELF && file->kind != ELF_FILE_UNREADABLE)
 		look_at_segments(file, judgement);
 
 	switch (file->kind) {
@@ -232,6 +232,10 @@ void judge(const struct elf_file *file, struct judgement *judgement)
 	case ELF_FILE_BAD:
 		judgement->verdict = VERDICT_BAD;
 		judgement->why = HUGETEXT_WHY_BAD_HEADERS;
+		break;
+	case ELF_FILE_UNREADABLE:
+		judgement->verdict = VERDICT_UNREADABLE;
+		judgement->why = HUGETEXT_WHY_NO_HEADERS;
 		break;
 	case ELF_FILE_OTHER:
 		judgement->verdict = VERDICT_NOT_PROGRAM;

@@ -61,7 +61,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct judgement judgement;
 	struct elf_file file;
 	size_t pretended = size;
-	Elf *elf;
 	int fd;
 
 	elf_version(EV_CURRENT);
@@ -74,13 +73,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (ftruncate(fd, pretended))
 			abort();
 	}
-	elf = elf_begin(fd, ELF_C_READ, NULL);
-	elf_file_read(&file, elf, pretended);
+	elf_file_read(&file, fd, pretended);
+	must(file.kind != ELF_FILE_UNREADABLE);
 	check_segments(&file, pretended);
 	judge(&file, &judgement);
 	check_judgement(&file, &judgement);
 	elf_file_free(&file);
-	elf_end(elf);
 	close(fd);
 	return 0;
 }
