@@ -5,11 +5,9 @@
  * follows.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "hugetext.h"
@@ -182,48 +180,16 @@ static void report_file(struct report *report, const char *path, const struct el
 		print_for_people(path, file, judgement);
 }
 
-/*
- * Opening may do harm (a tape is wound back) or wait for ever (a FIFO), so
- * that only what is a regular file is opened, and looked at once more.
- */
-static int open_regular(const char *path, uint64_t *size, const char **problem)
-{
-	struct stat status;
-	int fd;
-
-	if (stat(path, &status)) {
-		*problem = strerror(errno);
-		return -1;
-	}
-	if (!S_ISREG(status.st_mode)) {
-		*problem = S_ISDIR(status.st_mode) ? "a directory: name the files in it" :
-			   "not a regular file";
-		return -1;
-	}
-	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &status)) {
-		*problem = strerror(errno);
-	} else if (!S_ISREG(status.st_mode)) {
-		*problem = "not a regular file";
-	} else {
-		*size = status.st_size;
-		return fd;
-	}
-	if (fd >= 0)
-		close(fd);
-	return -1;
-}
-
 static enum verdict check_file(struct report *report, const char *path)
 {
 	struct judgement judgement = { .verdict = VERDICT_UNREADABLE };
 	struct elf_file file = { 0 };
-	const char *problem;
 	uint64_t size;
-	int fd = open_regular(path, &size, &problem);
+	int fd = open_regular(path, &size);
 
 	if (fd < 0) {
-		complain("check: %s: %s", path, problem);
+		complain("check: %s: %s", path, errno == EISDIR ?
+			 "a directory: name the files in it" : error_text(errno));
 		judgement.why = HUGETEXT_WHY_NO_HEADERS;
 		report_file(report, path, &file, &judgement);
 		return judgement.verdict;

@@ -22,7 +22,7 @@ static int complain_unwritable(const char *path, int error)
 	else if (error == EACCES || error == EPERM)
 		complain("%s: %s: run it as root", path, strerror(error));
 	else
-		complain("%s: %s", path, strerror(error));
+		complain("%s: %s", path, error_text(error));
 	return HUGETEXT_TROUBLE;
 }
 
@@ -56,7 +56,7 @@ static int set_enabled(unsigned int value)
 	after = sysroot_line(KNOB_ENABLED);
 	if (!after || !parse_decimal(after, &is) || is != value) {
 		complain("%s: %u was written, but it reads %s", path, value,
-			 after ? after : strerror(errno));
+			 after ? after : error_text(errno));
 		result = HUGETEXT_TROUBLE;
 		goto out;
 	}

@@ -88,7 +88,7 @@ static void add_process(struct listing *listing, const struct selection *selecti
 		if (!listing->denied++)
 			listing->denied_pid = pid;
 	} else if (error && error != ENOENT && error != ESRCH) {
-		complain("process %u: %s", pid, strerror(error));
+		complain("process %u: %s", pid, error_text(error));
 	}
 	if (error || !is_shown(selection, &process)) {
 		process_free(&process);

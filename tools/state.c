@@ -124,7 +124,7 @@ static void read_debugfs(struct state *state)
 		state->debug_trouble =
 			"debugfs is not mounted: mount -t debugfs none " DEBUG_DIRECTORY;
 	else
-		state->debug_trouble = strerror(error);
+		state->debug_trouble = error_text(error);
 }
 
 /* FileHugePages:      8192 kB */

@@ -4,9 +4,11 @@
  * Every path goes through the sysroot, so that stored trees can be read.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "hugetext.h"
@@ -72,10 +74,50 @@ bool sysroot_exists(const char *path)
 	return exists;
 }
 
+const char *error_text(int error)
+{
+	return error == ERROR_NOT_REGULAR ? "not a regular file" : strerror(error);
+}
+
+/* 0 or an errno. */
+static int look_regular(int result, const struct stat *status)
+{
+	if (result)
+		return errno;
+	if (S_ISREG(status->st_mode))
+		return 0;
+	return S_ISDIR(status->st_mode) ? EISDIR : ERROR_NOT_REGULAR;
+}
+
+int open_regular(const char *path, uint64_t *size)
+{
+	struct stat status;
+	int error = look_regular(stat(path, &status), &status);
+	int fd;
+
+	if (error) {
+		errno = error;
+		return -1;
+	}
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	error = look_regular(fstat(fd, &status), &status);
+	if (error) {
+		close(fd);
+		errno = error;
+		return -1;
+	}
+	*size = status.st_size;
+	return fd;
+}
+
 static FILE *open_from(const char *format, va_list arguments)
 {
 	char *path = path_from(format, arguments);
-	FILE *file = fopen(path, "re");
+	uint64_t size;
+	int fd = open_regular(path, &size);
+	FILE *file = fd < 0 ? NULL : must_alloc(fdopen(fd, "r"));
 	int error = errno;
 
 	free(path);

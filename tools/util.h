@@ -23,7 +23,20 @@ char *sysroot_path(const char *format, ...) __attribute__((format(printf, 1, 2))
 
 bool sysroot_exists(const char *path);
 
-/* fopen() for reading, below the sysroot. NULL with errno set. */
+/* An errno of our own, of open_regular() and what opens files with it. */
+#define ERROR_NOT_REGULAR	(-1)
+
+/* strerror(), which knows ERROR_NOT_REGULAR too. */
+const char *error_text(int error);
+
+/*
+ * Opening may do harm (a tape is wound back) or wait for ever (a FIFO), so
+ * that only what is a regular file is opened for reading, and looked at once
+ * more. -1 with errno set.
+ */
+int open_regular(const char *path, uint64_t *size);
+
+/* open_regular() below the sysroot. NULL with errno set. */
 FILE *sysroot_open(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The first line of a file without its newline, or NULL with errno set. */
