@@ -29,6 +29,9 @@ struct listing {
 	size_t nr;
 	size_t denied;
 	unsigned int denied_pid;	/* the first of them */
+	size_t failed;			/* for other reasons */
+	unsigned int failed_pid;	/* the first of them */
+	int failed_error;
 	unsigned long not_understood;
 };
 
@@ -88,7 +91,10 @@ static void add_process(struct listing *listing, const struct selection *selecti
 		if (!listing->denied++)
 			listing->denied_pid = pid;
 	} else if (error && error != ENOENT && error != ESRCH) {
-		complain("process %u: %s", pid, error_text(error));
+		if (!listing->failed++) {
+			listing->failed_pid = pid;
+			listing->failed_error = error;
+		}
 	}
 	if (error || !is_shown(selection, &process)) {
 		process_free(&process);
@@ -231,12 +237,17 @@ static void print_json(const struct listing *listing, bool mappings)
 /* Said once per run: a watch would repeat it for ever. */
 static void complain_once(const struct listing *listing)
 {
-	static bool said_denied, said_odd;
+	static bool said_denied, said_failed, said_odd;
 
 	if (listing->denied && !said_denied) {
 		complain("no permission to read process %u (%zu in all)%s", listing->denied_pid,
 			 listing->denied, geteuid() ? ": run it as root" : "");
 		said_denied = true;
+	}
+	if (listing->failed && !said_failed) {
+		complain("process %u could not be read (%zu in all): %s", listing->failed_pid,
+			 listing->failed, error_text(listing->failed_error));
+		said_failed = true;
 	}
 	if (listing->not_understood && !said_odd) {
 		complain("%lu lines of smaps files were not understood and passed over",
@@ -247,37 +258,64 @@ static void complain_once(const struct listing *listing)
 
 static void complain_no_match(const struct selection *selection)
 {
+	static bool said;
 	size_t i;
 
+	if (said)
+		return;
+	said = true;
 	for (i = 0; i < selection->nr_pids; i++)
 		complain("no process %" PRIu64 " with text of a file", selection->pids[i]);
 	for (i = 0; i < selection->nr_names; i++)
 		complain("no process '%s' with text of a file", selection->names[i]);
 }
 
-static int show(const struct selection *selection, enum output_form form, bool mappings)
+/* Nothing is claimed of processes that could not be read. */
+static void say_nothing_shown(const struct listing *listing, bool all)
+{
+	size_t unread = listing->denied + listing->failed;
+
+	if (unread)
+		printf("No process that could be read has text %s; %zu could not be read%s.\n",
+		       all ? "of a file" : "on 2 MiB pages", unread,
+		       !listing->failed && geteuid() ? ": root can" : "");
+	else
+		puts(all ? "No process has text of a file." :
+		     "No process has text on 2 MiB pages; --all shows the others too.");
+}
+
+static void print_listing(const struct listing *listing, enum output_form form, bool mappings)
+{
+	if (form == OUTPUT_JSON)
+		print_json(listing, mappings);
+	else if (mappings)
+		print_mappings(listing, form == OUTPUT_RAW);
+	else
+		print_processes(listing, form == OUTPUT_RAW);
+}
+
+/* @found: whether there was anything of what is looked for. */
+static int show(const struct selection *selection, enum output_form form, bool mappings,
+		bool *found)
 {
 	struct listing listing;
 	int result = listing_read(&listing, selection);
 
+	*found = false;
 	if (result)
 		return result;
-	if (form == OUTPUT_JSON)
-		print_json(&listing, mappings);
-	else if (mappings)
-		print_mappings(&listing, form == OUTPUT_RAW);
-	else
-		print_processes(&listing, form == OUTPUT_RAW);
+	print_listing(&listing, form, mappings);
 	complain_once(&listing);
 
-	if (!listing.nr && !everything(selection)) {
-		result = listing.denied ? HUGETEXT_TROUBLE : HUGETEXT_FAILED;
-		if (result == HUGETEXT_FAILED)
-			complain_no_match(selection);
-	} else if (!listing.nr && form == OUTPUT_TABLE) {
-		puts(selection->all ? "No process with text of a file could be read." :
-		     "No process has text on 2 MiB pages; --all shows the others too.");
+	*found = listing.nr || everything(selection);
+	if (listing.denied || listing.failed) {
+		result = HUGETEXT_TROUBLE;
+	} else if (!*found) {
+		result = HUGETEXT_FAILED;
+		complain_no_match(selection);
 	}
+	if (!listing.nr && everything(selection) && form == OUTPUT_TABLE)
+		say_nothing_shown(&listing, selection->all);
 	listing_free(&listing);
 	return result;
 }
@@ -289,14 +327,15 @@ static int watch(const struct selection *selection, enum output_form form, bool 
 		.tv_sec = (time_t)seconds,
 		.tv_nsec = (long)((seconds - floor(seconds)) * 1e9),
 	};
+	bool found;
 	int result;
 
 	for (;;) {
-		result = show(selection, form, mappings);
-		if (fflush(stdout) || result == HUGETEXT_TROUBLE)
+		result = show(selection, form, mappings, &found);
+		if (fflush(stdout))
 			return result;
 		/* A name may come back, a process id does not. */
-		if (result == HUGETEXT_FAILED && !selection->nr_names)
+		if (!found && (result == HUGETEXT_TROUBLE || !selection->nr_names))
 			return result;
 		nanosleep(&pause, NULL);
 		if (form == OUTPUT_TABLE)
@@ -354,7 +393,7 @@ static int stat_run(int argc, char **argv, struct selection *selection)
 		SYSROOT_OPTION, COMMON_OPTIONS, { 0 }
 	};
 	enum output_form form = OUTPUT_TABLE;
-	bool mappings = false;
+	bool mappings = false, found;
 	double seconds = 0;
 	int c;
 
@@ -406,7 +445,7 @@ static int stat_run(int argc, char **argv, struct selection *selection)
 	}
 	if (seconds > 0)
 		return watch(selection, form, mappings, seconds);
-	return show(selection, form, mappings);
+	return show(selection, form, mappings, &found);
 }
 
 int stat_main(int argc, char **argv)
