@@ -71,15 +71,17 @@ static void segment_cells(struct table *table, const GElf_Phdr *segment,
 static void print_for_people(const char *path, const struct elf_file *file,
 			     const struct judgement *judgement)
 {
+	char *name = printable(path);
 	struct table *table;
 	size_t i;
 
-	printf("%s: %s: %s", path, verdict_word(judgement->verdict),
+	printf("%s: %s: %s", name, verdict_word(judgement->verdict),
 	       file->problem ? file->problem : verdict_text(judgement->verdict));
 	if (judgement->text_bytes)
 		printf("; %" PRIu64 " of %" PRIu64 " kB text will be huge",
 		       judgement->huge_bytes / 1024, judgement->text_bytes / 1024);
 	putchar('\n');
+	free(name);
 	if (!file->nr_segments)
 		return;
 	fflush(stdout);

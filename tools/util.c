@@ -10,28 +10,69 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <wchar.h>
+#include <wctype.h>
 
 #include "hugetext.h"
 #include "util.h"
 
 static const char *sysroot = "";
 
+/* How many bytes at @text make one character that may be shown as it is, or 0. */
+static size_t printable_length(const char *text)
+{
+	mbstate_t state = { 0 };
+	size_t length;
+	wchar_t wide;
+
+	/* What is printed as an escape must be none. */
+	if (text[0] == '\\' && text[1] == 'x')
+		return 0;
+	length = mbrtowc(&wide, text, strlen(text), &state);
+	if (length == (size_t)-1 || length == (size_t)-2 || !iswprint(wide))
+		return 0;
+	return length;
+}
+
+char *printable(const char *text)
+{
+	char *safe = must_alloc(malloc(4 * strlen(text) + 1)), *to = safe;
+	size_t length;
+
+	while (*text) {
+		length = printable_length(text);
+		if (length) {
+			memcpy(to, text, length);
+			to += length;
+			text += length;
+		} else {
+			to += sprintf(to, "\\x%02x", (unsigned char)*text++);
+		}
+	}
+	*to = '\0';
+	return safe;
+}
+
 void complain(const char *format, ...)
 {
 	va_list arguments;
+	char *text, *safe;
 
-	fflush(stdout);
-	fputs("hugetext: ", stderr);
 	va_start(arguments, format);
-	vfprintf(stderr, format, arguments);
+	if (vasprintf(&text, format, arguments) < 0)
+		must_alloc(NULL);
 	va_end(arguments);
-	fputc('\n', stderr);
+	safe = printable(text);
+	fflush(stdout);
+	fprintf(stderr, "hugetext: %s\n", safe);
+	free(safe);
+	free(text);
 }
 
 void *must_alloc(void *pointer)
 {
 	if (!pointer) {
-		complain("out of memory");
+		fputs("hugetext: out of memory\n", stderr);
 		exit(HUGETEXT_TROUBLE);
 	}
 	return pointer;

@@ -10,7 +10,14 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Prints "hugetext: ...", a line of its own, to stderr. */
+/*
+ * @text with control characters, bytes that are no character of the locale, and
+ * the backslash of an \x written as \xNN, as tables for people have it. The
+ * caller frees it.
+ */
+char *printable(const char *text);
+
+/* Prints "hugetext: ...", a line of its own and printable, to stderr. */
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Out of memory ends the command: nothing sensible can follow. */
