@@ -227,7 +227,7 @@ int overview_main(void)
 		printf("state: the module is loaded, hugetext_enabled is %d: %s\n"
 		       "next:  hugetext enable (as root)\n", enabled, enabled_words(enabled));
 	} else if (state.mechanism && strcmp(state.mechanism, "none") == 0) {
-		printf("state: hugetext_enabled is %d, but this kernel offers no way that works\n"
+		printf("state: hugetext_enabled is %d, on this kernel only text on tmpfs is served\n"
 		       "next:  hugetext status\n", enabled);
 	} else {
 		printf("state: hugetext_enabled is %d: %s\n"
