@@ -222,8 +222,12 @@ static int mmap_handler(struct kprobe *probe, struct pt_regs *regs)
 		hugetext_track_note(current->mm, task_tgid_nr(current));
 
 	if (why != HUGETEXT_WHY_OK) {
-		/* Read-only mappings of files that are no programs are nobody's news. */
-		if (request.prot & PROT_EXEC) {
+		/*
+		 * Neither read-only mappings of files that are no programs are
+		 * news, nor text that a loader maps where its file was placed.
+		 */
+		if ((request.prot & PROT_EXEC) &&
+		    !(request.addr && !((request.addr - request.offset) & REGION_MASK))) {
 			hugetext_tally_why(why, 1);
 			trace_hugetext_align(inode->i_ino, request.addr, request.addr,
 					     request.len, why);

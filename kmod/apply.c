@@ -111,14 +111,16 @@ static bool is_exiting(struct mm_struct *mm)
 	return atomic_read(&mm->mm_users) <= 1;
 }
 
-/* The first extent of a piece that is small, or NULL when all is huge. */
-static struct hugetext_extent *first_small(void)
+/* Report what is huge, up to the first extent of a piece that is small; NULL: none is. */
+static struct hugetext_extent *first_small(pid_t tgid)
 {
 	unsigned int i;
 
-	for (i = 0; i < after.nr; i++)
+	for (i = 0; i < after.nr; i++) {
 		if (!after.extent[i].huge)
 			return &after.extent[i];
+		report(tgid, after.extent[i].start, after.extent[i].end, HUGETEXT_WHY_OK);
+	}
 	return NULL;
 }
 
@@ -133,9 +135,9 @@ static void touch(struct mm_struct *mm, unsigned long addr)
 
 /*
  * Where the kernel stops at a region that it cannot collapse, it tells one
- * errno for all; the page tables tell which it was. A region is tried twice:
- * 6.1 makes the huge page of a region without page table, fails, and maps it
- * the second time.
+ * errno for all, and it says nothing of mappings that went meanwhile; the page
+ * tables tell what became of which. A region is tried twice: 6.1 makes the huge
+ * page of a region without page table, fails, and maps it the second time.
  */
 static enum hugetext_why collapse(struct mm_struct *mm, pid_t tgid, const struct piece *piece)
 {
@@ -146,44 +148,36 @@ static enum hugetext_why collapse(struct mm_struct *mm, pid_t tgid, const struct
 	while (start < piece->end && !is_exiting(mm)) {
 		struct hugetext_extent *small;
 		enum hugetext_why why;
-		unsigned long end;
 		int err;
 
 		err = hugetext_do_madvise(mm, start, piece->end - start, MADV_COLLAPSE);
-		if (!err) {
-			report(tgid, start, piece->end, HUGETEXT_WHY_OK);
-			return result;
-		}
 		why = hugetext_survey(mm, start, piece->end, &after);
 		if (why != HUGETEXT_WHY_OK)
 			return hugetext_why_weightier(result, why);
 
-		small = first_small();
-		end = small ? small->start : piece->end;
-		if (end > start) {
-			report(tgid, start, end, HUGETEXT_WHY_OK);
-			start = end;
-		}
+		small = first_small(tgid);
 		if (!small)
 			return result;
-		if (small->why == HUGETEXT_WHY_OK && tried != start) {
+		start = small->start;
+		if (small->why != HUGETEXT_WHY_OK) {
+			report(tgid, start, small->end, small->why);
+			result = hugetext_why_weightier(result, small->why);
+			start = small->end;
+			continue;
+		}
+		if (tried != start) {
 			tried = start;
 			if (err == -EINVAL)
 				touch(mm, start);
 			continue;
 		}
 
-		why = small->why;
-		end = small->end;
-		if (why == HUGETEXT_WHY_OK) {
-			why = why_failed(piece->file, err);
-			end = start + HUGETEXT_REGION_SIZE;
-		}
-		report(tgid, start, end, why);
+		why = why_failed(piece->file, err);
+		report(tgid, start, start + HUGETEXT_REGION_SIZE, why);
 		result = hugetext_why_weightier(result, why);
 		if (concerns_all(why))
 			return result;
-		start = end;
+		start += HUGETEXT_REGION_SIZE;
 	}
 	return result;
 }
@@ -199,14 +193,22 @@ enum hugetext_why hugetext_apply(struct mm_struct *mm, pid_t tgid,
 
 		why = take_piece(mm, action->start, action->end, &piece);
 		if (why != HUGETEXT_WHY_OK) {
-			action->start = action->end;
-			return hugetext_why_weightier(result, why);
+			unsigned long from = action->start;
+
+			/* Locked is all of it; gone is this region, for all we know. */
+			action->start = hugetext_why_passing(why) ? action->end :
+							    from + HUGETEXT_REGION_SIZE;
+			report(tgid, from, action->start, why);
+			result = hugetext_why_weightier(result, why);
+			continue;
 		}
 
 		why = hugetext_rothp_begin(piece.file);
 		if (why == HUGETEXT_WHY_OK) {
 			why = collapse(mm, tgid, &piece);
 			hugetext_rothp_end();
+		} else {
+			report(tgid, piece.start, piece.end, why);
 		}
 		result = hugetext_why_weightier(result, why);
 		action->start = piece.end;

@@ -22,6 +22,7 @@
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/seq_file.h>
+#include <linux/time64.h>
 #include <linux/tracepoint.h>
 #include <linux/vmalloc.h>
 #include <linux/wait.h>
@@ -44,10 +45,14 @@
 #define MAX_TRIES	14
 /* Between two looks at all processes when the set was full. */
 #define SWEEP_PAUSE	msecs_to_jiffies(1000)
+#define START_SLACK	(10 * (u64)NSEC_PER_MSEC)
+#define MAX_LEFT_OUT	64
 /* One process is served for so long, then the next, so that none can take all. */
 #define TURN		msecs_to_jiffies(50)
-/* After so many failures in a process the rest of it waits for the retry. */
+/* After so many passing failures in a process the rest of it waits for the retry. */
 #define MAX_FAILURES	64
+/* So much text of one process, 4 GiB: more is an accident, or an attack. */
+#define MAX_REGIONS	2048
 
 struct slot {
 	struct mm_struct *mm;	/* NULL: free; claimed with cmpxchg() */
@@ -59,8 +64,10 @@ struct slot {
 	unsigned long first;	/* jiffies of the first event not dealt with */
 	unsigned long due;	/* jiffies of the next try, when tries > 0 */
 	unsigned long from;	/* where to go on in an unfinished round, or 0 */
-	unsigned char failures;	/* in this round */
+	unsigned short regions;	/* tried in this round */
+	unsigned char failures;	/* in this round, for passing reasons */
 	unsigned char tries;
+	bool reported;		/* what is left alone was counted since the last event */
 	unsigned char why;	/* the weightiest reason of this or the last round */
 };
 
@@ -71,7 +78,7 @@ static struct irq_work waker;
 static bool asleep;		/* khugetextd sleeps longer than SETTLE */
 static bool full;		/* somebody found no slot */
 static bool sweep_wanted;
-static unsigned long swept_until;	/* processes behind us in an unfinished sweep */
+static u64 swept_until;		/* start time where an unfinished sweep goes on */
 static unsigned long turn_end;		/* jiffies */
 static bool following;		/* set by arm, cleared by disarm */
 
@@ -205,29 +212,32 @@ static bool sweep_process(struct task_struct *process)
 }
 
 /*
- * All processes, oldest first, until the set is full. Then the next sweep goes
- * on about there: some may have gone meanwhile, which lets some be skipped only
- * if they are older than processes that ended, and those were seen before.
+ * All processes, in the order of their start, until the set is full. Then the
+ * next sweep goes on with those that started when the first one without room
+ * did: numbers of processes move as some end, start times do not. Two that
+ * start at once may be in the list the other way round, hence a little before.
  */
 static void sweep(void)
 {
 	struct task_struct *process;
-	unsigned long behind = 0;
+	unsigned int left_out = 0;
+	u64 from = swept_until;
 
 	hugetext_tally_total(HUGETEXT_TOTAL_SWEEPS, 1);
+	swept_until = 0;
 	rcu_read_lock();
 	for_each_process(process) {
-		if (behind++ < swept_until)
+		if (process->start_time < from || sweep_process(process))
 			continue;
-		if (!sweep_process(process)) {
-			WRITE_ONCE(full, true);
-			swept_until = behind - 1;
-			goto out;
-		}
+		if (!left_out)
+			swept_until = process->start_time - min(process->start_time, START_SLACK);
+		/* One without room may just have many neighbours in the table. */
+		if (++left_out == MAX_LEFT_OUT)
+			break;
 	}
-	swept_until = 0;
-out:
 	rcu_read_unlock();
+	if (left_out)
+		WRITE_ONCE(full, true);
 }
 
 static void report_skipped(pid_t tgid)
@@ -242,6 +252,25 @@ static void report_skipped(pid_t tgid)
 		hugetext_tally_why(extent->why, 1);
 		trace_hugetext_skip(tgid, extent->start, extent->end, extent->why);
 	}
+}
+
+/* Returns false when this was enough of the process for this round. */
+static bool apply_part(struct slot *slot, struct hugetext_action *action)
+{
+	unsigned long start = action->start;
+	enum hugetext_why why;
+
+	why = hugetext_apply(slot->mm, slot->tgid, action);
+	slot->why = hugetext_why_weightier(slot->why, why);
+	slot->regions += (action->start - start) / HUGETEXT_REGION_SIZE;
+	if (slot->regions >= MAX_REGIONS) {
+		slot->why = hugetext_why_weightier(slot->why, HUGETEXT_WHY_TOO_MUCH);
+		return false;
+	}
+	if (hugetext_why_passing(why) && ++slot->failures == MAX_FAILURES)
+		return false;
+	/* Nobody but khugetextd is left in there. */
+	return atomic_read(&slot->mm->mm_users) > 1;
 }
 
 /*
@@ -260,17 +289,14 @@ static unsigned long serve(struct slot *slot)
 			slot->why = hugetext_why_weightier(slot->why, why);
 			return 0;
 		}
-		report_skipped(slot->tgid);
+		if (!slot->reported)
+			report_skipped(slot->tgid);
 		nr = hugetext_plan(map.extent, map.nr, actions, ARRAY_SIZE(actions));
 		for (i = 0; i < nr; i++) {
 			while (actions[i].start < actions[i].end) {
 				if (hugetext_track_turn_is_over())
 					return actions[i].start;
-				why = hugetext_apply(slot->mm, slot->tgid, &actions[i]);
-				slot->why = hugetext_why_weightier(slot->why, why);
-				if (why != HUGETEXT_WHY_OK && ++slot->failures == MAX_FAILURES)
-					return 0;
-				if (atomic_read(&slot->mm->mm_users) <= 1)
+				if (!apply_part(slot, &actions[i]))
 					return 0;
 			}
 		}
@@ -287,6 +313,7 @@ static void release(struct slot *slot)
 	int seen = slot->seen;
 
 	slot->tries = 0;
+	slot->reported = false;
 	slot->from = 0;
 	slot->why = HUGETEXT_WHY_OK;
 	slot->first = 0;
@@ -311,17 +338,21 @@ static void begin_round(struct slot *slot)
 	int events = atomic_read(&slot->events);
 
 	/* New mappings deserve the full number of tries. */
-	if (events != slot->seen)
+	if (events != slot->seen) {
 		slot->tries = 0;
+		slot->reported = false;
+	}
 	slot->seen = events;
 	slot->first = 0;
 	slot->failures = 0;
+	slot->regions = 0;
 	slot->why = HUGETEXT_WHY_OK;
 }
 
 /* All text was looked at once: retry later, or let go. */
 static void end_round(struct slot *slot)
 {
+	slot->reported = slot->why != HUGETEXT_WHY_MMAP_LOCK;
 	if (slot->why != HUGETEXT_WHY_OK)
 		hugetext_tally_why(slot->why, 1);
 	if (hugetext_why_passing(slot->why)) {
@@ -330,6 +361,7 @@ static void end_round(struct slot *slot)
 			return;
 		}
 		hugetext_tally_why(HUGETEXT_WHY_GIVEN_UP, 1);
+		trace_hugetext_skip(slot->tgid, 0, TASK_SIZE_MAX, HUGETEXT_WHY_GIVEN_UP);
 	}
 	hugetext_tally_total(HUGETEXT_TOTAL_PROCESSES, 1);
 	release(slot);

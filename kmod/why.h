@@ -69,6 +69,8 @@
 	  "the program headers were not in the page cache")			\
 	X(BAD_HEADERS,	 "bad_headers",		0,				\
 	  "the program headers make no sense")					\
+	X(TOO_MUCH,	 "too_much_text",	0,				\
+	  "the process maps more text than is ever served, 4 GiB")		\
 	X(NO_ROOM,	 "no_room",		0,				\
 	  "no free address range of that alignment")				\
 	X(GIVEN_UP,	 "given_up",		0,				\

@@ -145,7 +145,9 @@ TEST_F_TIMEOUT(placed, congruent_and_random, 120)
 		ASSERT_NE(~0ul, self->base[i]);
 		congruent += self->base[i] % REGION == self->residue;
 	}
-	EXPECT_EQ(!variant->stays, congruent == RUNS);
+	/* By chance one run in 512 is; what is moved always is. */
+	EXPECT_LE(variant->stays ? 0 : RUNS, congruent);
+	EXPECT_GE(variant->stays ? 2 : RUNS, congruent);
 	/* 19 bits are left to chance: a single collision is rare, two are a fault. */
 	EXPECT_LE(RUNS - 1, count_different(self->base, RUNS));
 }
@@ -158,7 +160,10 @@ TEST_F_TIMEOUT(placed, repeatable_without_randomization, 120)
 		self->base[i] = variant->library ?
 			base_of(variant->program, self->command, "addrlib") :
 			base_of(variant->program, "addr", NULL);
+	EXPECT_NE(~0ul, self->base[0]);
 	EXPECT_EQ(self->base[0], self->base[1]);
+	if (!variant->stays)
+		EXPECT_EQ(self->residue, self->base[0] % REGION);
 }
 
 FIXTURE(left_alone) {
@@ -184,9 +189,13 @@ TEST_F(left_alone, off_means_off)
 	int congruent = 0;
 
 	ASSERT_EQ(0, write_text(ENABLED, "2"));
-	for (int i = 0; i < RUNS; i++)
-		congruent += base_of("prog-pie", "addr", NULL) % REGION == residue;
-	EXPECT_GT(RUNS, congruent);
+	for (int i = 0; i < RUNS; i++) {
+		unsigned long base = base_of("prog-pie", "addr", NULL);
+
+		ASSERT_NE(~0ul, base);
+		congruent += base % REGION == residue;
+	}
+	EXPECT_GE(2, congruent);
 }
 
 static void *odd_place(size_t size)

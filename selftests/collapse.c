@@ -209,6 +209,38 @@ TEST_F_TIMEOUT(life, found_again_after_off_and_on, 120)
 	EXPECT_LT(0, text_of(self->child.pid, "prog-nopie").huge);
 }
 
+static unsigned long text_start(pid_t pid)
+{
+	char path[64];
+	unsigned long start = 0, end;
+	char line[512], mode[8];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	file = fopen(path, "r");
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "%lx-%lx %7s", &start, &end, mode) == 3 &&
+		    !strcmp(mode, "r-xp") && end - start > REGION)
+			break;
+	if (file)
+		fclose(file);
+	return start;
+}
+
+static long peek(pid_t pid, unsigned long addr)
+{
+	char path[64];
+	long value = 0;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (pread(fd, &value, sizeof(value), addr) != sizeof(value))
+		value = 0;
+	close(fd);
+	return value;
+}
+
 static pid_t fork_of(struct child *child)
 {
 	const char *answer = child_ask(child, "fork");
@@ -260,6 +292,9 @@ TEST_F_TIMEOUT(life, early_fork_of_a_parent_that_exits, 120)
 
 TEST_F_TIMEOUT(life, late_fork_and_dlclose, 120)
 {
+	unsigned long addr;
+	pid_t forked;
+
 	ASSERT_EQ(0, write_text(ENABLED, "1"));
 	ASSERT_TRUE(child_start(&self->child, "prog-pie"));
 	for (int i = 0; i < 3; i++) {
@@ -269,7 +304,12 @@ TEST_F_TIMEOUT(life, late_fork_and_dlclose, 120)
 		EXPECT_STREQ("dlclose", child_ask(&self->child, "dlclose"));
 		EXPECT_EQ(0, text_of(self->child.pid, "libtext.so").text);
 	}
-	ASSERT_LT(0, fork_of(&self->child));
+	/* A child of huge text has no page tables yet: each fault maps a huge page. */
+	forked = fork_of(&self->child);
+	ASSERT_LT(0, forked);
+	for (addr = text_start(forked); addr < text_start(forked) + 7 * REGION; addr += REGION)
+		EXPECT_EQ(peek(self->child.pid, addr), peek(forked, addr));
+	EXPECT_LE(6 * REGION / 1024, text_of(forked, "prog-pie").huge);
 	EXPECT_STREQ(expected("prog-pie", "sum"), child_ask(&self->child, "sum"));
 }
 
@@ -356,6 +396,7 @@ TEST_F_TIMEOUT(life, sparse_terabyte, 120)
 	ASSERT_EQ(0, truncate("/tests/sparse", terabyte));
 	ASSERT_NE(MAP_FAILED, mmap(NULL, terabyte, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0));
 	sleep_ms(500);
+	EXPECT_LE(2, counter("collapsed_regions"));
 	ASSERT_TRUE(child_start(&self->child, "prog-pie"));
 	EXPECT_TRUE(wait_all_huge(self->child.pid, "prog-pie"));
 	ASSERT_EQ(0, module_unload());
@@ -365,24 +406,6 @@ TEST_F_TIMEOUT(life, sparse_terabyte, 120)
 
 /* ---- What is left alone ---- */
 
-static unsigned long text_start(pid_t pid)
-{
-	char path[64];
-	unsigned long start = 0, end;
-	char line[512], mode[8];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	file = fopen(path, "r");
-	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "%lx-%lx %7s", &start, &end, mode) == 3 &&
-		    !strcmp(mode, "r-xp") && end - start > REGION)
-			break;
-	if (file)
-		fclose(file);
-	return start;
-}
-
 /* As a debugger does: a private copy of one page of text. */
 static bool poke(pid_t pid, unsigned long addr, long value)
 {
@@ -390,20 +413,6 @@ static bool poke(pid_t pid, unsigned long addr, long value)
 		  !ptrace(PTRACE_POKETEXT, pid, addr, value);
 
 	return !ptrace(PTRACE_DETACH, pid, 0, 0) && ok;
-}
-
-static long peek(pid_t pid, unsigned long addr)
-{
-	char path[64];
-	long value = 0;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (pread(fd, &value, sizeof(value), addr) != sizeof(value))
-		value = 0;
-	close(fd);
-	return value;
 }
 
 #define BREAKPOINT	0x5ca1ab1ecccccccc
@@ -418,6 +427,7 @@ TEST_F_TIMEOUT(life, breakpoint_set_before, 120)
 	ASSERT_EQ(0, write_text(ENABLED, "1"));
 	sleep_ms(1000);
 	EXPECT_LE(1, counter("private_copy"));
+	EXPECT_EQ(0, text_of(self->child.pid, "prog-nopie").huge);
 	EXPECT_EQ(BREAKPOINT, peek(self->child.pid, addr));
 	ASSERT_EQ(0, module_unload());
 	EXPECT_EQ(BREAKPOINT, peek(self->child.pid, addr));
@@ -479,6 +489,8 @@ TEST_F_TIMEOUT(life, madv_nohugepage, 120)
 	/* One of both becomes huge, though no page of it was ever touched. */
 	EXPECT_TRUE(wait_huge(getpid(), "libtext.so", 6144));
 	sleep_ms(300);
+	EXPECT_EQ(6144, text_of(getpid(), "libtext.so").huge);
+	ASSERT_EQ(0, munmap(text[0], 3 * REGION));
 	EXPECT_EQ(6144, text_of(getpid(), "libtext.so").huge);
 	EXPECT_LE(1, counter("nohugepage"));
 }
@@ -555,6 +567,7 @@ TEST_F_TIMEOUT(life, dirty_pages_are_written_back_first, 120)
 	/* Without fsync: its pages are dirty when it is mapped. */
 	ASSERT_EQ(0, write_text(ENABLED, "1"));
 	ASSERT_EQ(0, system("cp " LIBRARY("libtext.so") " /tests/libdirty.so"));
+	EXPECT_LE(4096, read_number("/proc/meminfo", "Dirty"));
 	ASSERT_TRUE(child_start(&self->child, "prog-pie"));
 	child_ask(&self->child, "dlopen /tests/libdirty.so");
 	EXPECT_TRUE(wait_all_huge(self->child.pid, "libdirty.so"));
@@ -564,23 +577,48 @@ TEST_F_TIMEOUT(life, dirty_pages_are_written_back_first, 120)
 
 /* ---- Traces ---- */
 
+/* Is there a line that holds both? */
+static bool trace_tells(const char *first, const char *second)
+{
+	const char *line = read_text(TRACING "trace");
+	size_t length;
+
+	for (; *line; line += length + !!line[length]) {
+		length = strcspn(line, "\n");
+		if (memmem(line, length, first, strlen(first)) &&
+		    memmem(line, length, second, strlen(second)))
+			return true;
+	}
+	return false;
+}
+
 TEST_F_TIMEOUT(life, tracepoints_tell_it, 120)
 {
-	char line[256];
+	char words[64];
+	int fd;
 
-	ASSERT_EQ(0, write_text(TRACING "trace", ""));
+	ASSERT_EQ(0, copy_file(LIBRARY("libtext.so"), "/tests/libtraced.so"));
 	ASSERT_EQ(0, write_text(TRACING "events/hugetext/enable", "1"));
 	ASSERT_EQ(0, write_text(ENABLED, "1"));
-	ASSERT_TRUE(child_start(&self->child, "prog-pie"));
-	ASSERT_TRUE(wait_all_huge(self->child.pid, "prog-pie"));
+	ASSERT_TRUE(child_start(&self->child, "prog-nopie-odd"));
+	snprintf(words, sizeof(words), "hugetext_skip: tgid=%d start=0x402000", self->child.pid);
+	for (int i = 0; i < 100 && !trace_tells(words, "why=offset"); i++)
+		sleep_ms(50);
+	EXPECT_TRUE(trace_tells(words, "why=offset"));
+
+	snprintf(words, sizeof(words), "hugetext_collapse: tgid=%d start=0x", self->child.pid);
+	child_ask(&self->child, "dlopen /tests/libtraced.so");
+	ASSERT_TRUE(wait_all_huge(self->child.pid, "libtraced.so"));
+	fd = open("/tests/libtraced.so", O_WRONLY | O_CLOEXEC);
+	ASSERT_LE(0, fd);
 	ASSERT_EQ(0, write_text(TRACING "events/hugetext/enable", "0"));
-	EXPECT_NE(NULL, strstr(read_text(TRACING "trace"), "hugetext_align: ino="));
-	snprintf(line, sizeof(line), "hugetext_collapse: tgid=%d start=0x", self->child.pid);
-	EXPECT_NE(NULL, strstr(read_text(TRACING "trace"), line));
-	EXPECT_NE(NULL, strstr(read_text(TRACING "trace"), "why=ok"));
-	EXPECT_LE(7, counter("collapsed_regions"));
-	EXPECT_LE(1, counter("aligned_programs"));
+	EXPECT_TRUE(trace_tells(words, "why=ok"));
+	EXPECT_TRUE(trace_tells("hugetext_align: ino=", "why=ok"));
+	EXPECT_TRUE(trace_tells("hugetext_drop: ino=", "regions=3 err=0"));
+	EXPECT_LE(3, counter("collapsed_regions"));
+	EXPECT_LE(1, counter("aligned_libraries"));
 	EXPECT_LE(1, counter("processes_settled"));
+	unlink("/tests/libtraced.so");
 }
 
 TEST_HARNESS_MAIN
