@@ -340,6 +340,9 @@ static void release_all_guards(void)
 
 /* ---- Opens that fsnotify does not see ---- */
 
+/* Set before the first task is sent to refuse_open(). */
+static bool open_was_refused;
+
 /* What runs in place of security_file_open(), in the same context. */
 static int refuse_open(struct file *file)
 {
@@ -369,6 +372,7 @@ static int open_handler(struct kprobe *probe, struct pt_regs *regs)
 		return 0;
 
 	hugetext_tally_total(HUGETEXT_TOTAL_REFUSED_OPENS, 1);
+	WRITE_ONCE(open_was_refused, true);
 	hugetext_call_instead(regs, refuse_open);
 	return 1;
 }
@@ -582,7 +586,9 @@ static void stop_guarding(void)
 	}
 	if (open_armed) {
 		unregister_kprobe(&open_probe);
-		hugetext_wait_called_instead();
+		/* A wait for all tasks can take long under load, and mostly is for none. */
+		if (READ_ONCE(open_was_refused))
+			hugetext_wait_called_instead();
 		hugetext_tally_total(HUGETEXT_TOTAL_MISSED_PROBES, open_probe.nmissed);
 		open_armed = false;
 	}

@@ -366,7 +366,7 @@ TEST_F_TIMEOUT(life, bytes_are_right_all_the_time, 300)
 	}
 	__atomic_store_n(&stop_reading, true, __ATOMIC_RELAXED);
 	pthread_join(reader, NULL);
-	printf("# %ld readings\n", readings);
+	fprintf(stderr, "# %ld readings\n", readings);
 	EXPECT_LT(6, readings);
 	EXPECT_EQ(0, wrong_readings);
 }

@@ -85,7 +85,7 @@ static bool process_sees(struct child *child, const unsigned char *text, size_t 
 	snprintf(want, sizeof(want), "%016lx", (unsigned long)fnv(text, length));
 	if (got && !strcmp(got, want))
 		return true;
-	printf("# process has %s, file %s\n", got ?: "died", want);
+	fprintf(stderr, "# process has %s, file %s\n", got ?: "died", want);
 	return false;
 }
 

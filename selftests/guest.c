@@ -277,14 +277,15 @@ static void print_counters(void)
 
 	while (line && sscanf(line, "%63s %ld", name, &value) == 2) {
 		if (value)
-			printf(" %s=%ld", name, value);
+			fprintf(stderr, " %s=%ld", name, value);
 		line = strchr(line, '\n');
 		if (line)
 			line++;
 	}
-	printf("\n");
+	fprintf(stderr, "\n");
 }
 
+/* The harness ends its children without a flush, so to stderr. */
 bool wait_huge(pid_t pid, const char *name, long kb)
 {
 	struct text_size size;
@@ -296,7 +297,7 @@ bool wait_huge(pid_t pid, const char *name, long kb)
 			return true;
 		sleep_ms(20);
 	}
-	printf("# pid %d %s: %ld kB of %ld kB huge, text %ld kB; not 0:", pid, name ?: "all",
+	fprintf(stderr, "# pid %d %s: %ld kB of %ld kB huge, text %ld kB; not 0:", pid, name ?: "all",
 	       size.huge, size.whole, size.text);
 	print_counters();
 	return false;
@@ -307,7 +308,7 @@ bool wait_all_huge(pid_t pid, const char *name)
 	struct text_size size = text_of(pid, name);
 
 	if (!size.whole)
-		printf("# pid %d %s: no whole region in %ld kB of text\n", pid, name ?: "all",
+		fprintf(stderr, "# pid %d %s: no whole region in %ld kB of text\n", pid, name ?: "all",
 		       size.text);
 	return size.whole && wait_huge(pid, name, size.whole);
 }

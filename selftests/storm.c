@@ -89,7 +89,7 @@ FIXTURE_TEARDOWN(storm)
 		EXPECT_EQ(0, self->shared->wrong[i]);
 		runs += self->shared->runs[i];
 	}
-	printf("# %ld programs ran\n", runs);
+	fprintf(stderr, "# %ld programs ran\n", runs);
 }
 
 TEST_F_TIMEOUT(storm, load_and_unload_50_times, 600)
@@ -107,7 +107,7 @@ TEST_F_TIMEOUT(storm, load_and_unload_50_times, 600)
 		ASSERT_EQ(0, module_unload());
 		sleep_ms(i % 3 * 20);
 	}
-	printf("# %ld regions collapsed\n", collapsed);
+	fprintf(stderr, "# %ld regions collapsed\n", collapsed);
 	EXPECT_LT(0, collapsed);
 	EXPECT_EQ(0, read_number("/proc/meminfo", "FileHugePages"));
 }
