@@ -134,7 +134,7 @@ FIXTURE_TEARDOWN(placed)
 	EXPECT_EQ(0, module_unload());
 }
 
-TEST_F_TIMEOUT(placed, congruent_and_random, 300)
+TEST_F_TIMEOUT(placed, congruent_and_random, 900)
 {
 	int congruent = 0;
 
@@ -153,7 +153,7 @@ TEST_F_TIMEOUT(placed, congruent_and_random, 300)
 }
 
 /* Whoever turns randomization off gets the same address every time. */
-TEST_F_TIMEOUT(placed, repeatable_without_randomization, 300)
+TEST_F_TIMEOUT(placed, repeatable_without_randomization, 900)
 {
 	ASSERT_NE(-1, personality(ADDR_NO_RANDOMIZE));
 	for (int i = 0; i < 2; i++)

@@ -89,7 +89,7 @@ FIXTURE_TEARDOWN(kind)
 	EXPECT_EQ(0, module_unload());
 }
 
-TEST_F_TIMEOUT(kind, every_whole_region_and_right_bytes, 300)
+TEST_F_TIMEOUT(kind, every_whole_region_and_right_bytes, 900)
 {
 	const char *name = variant->library ?: variant->program;
 	char command[512];
@@ -147,7 +147,7 @@ FIXTURE_TEARDOWN(thp)
 	EXPECT_EQ(0, write_text(THP "/enabled", self->before));
 }
 
-TEST_F_TIMEOUT(thp, program_and_0644_library, 300)
+TEST_F_TIMEOUT(thp, program_and_0644_library, 900)
 {
 	ASSERT_EQ(0, write_text(ENABLED, "1"));
 	ASSERT_TRUE(child_start(&self->child, "prog-pie"));
@@ -156,7 +156,7 @@ TEST_F_TIMEOUT(thp, program_and_0644_library, 300)
 	EXPECT_TRUE(wait_all_huge(self->child.pid, "libtext-lld.so"));
 }
 
-TEST_F_TIMEOUT(thp, nothing_happens_while_off, 300)
+TEST_F_TIMEOUT(thp, nothing_happens_while_off, 900)
 {
 	ASSERT_TRUE(child_start(&self->child, "prog-nopie"));
 	ASSERT_STREQ(expected("prog-nopie", "sum"), child_ask(&self->child, "sum"));
@@ -185,7 +185,7 @@ FIXTURE_TEARDOWN(life)
 }
 
 /* Not aligned at exec, but a program that lies right by itself is served. */
-TEST_F_TIMEOUT(life, already_running, 300)
+TEST_F_TIMEOUT(life, already_running, 900)
 {
 	ASSERT_TRUE(child_start(&self->child, "prog-nopie"));
 	ASSERT_STREQ(expected("prog-nopie", "call"), child_ask(&self->child, "call"));
@@ -194,7 +194,7 @@ TEST_F_TIMEOUT(life, already_running, 300)
 	EXPECT_STREQ(expected("prog-nopie", "sum"), child_ask(&self->child, "sum"));
 }
 
-TEST_F_TIMEOUT(life, found_again_after_off_and_on, 300)
+TEST_F_TIMEOUT(life, found_again_after_off_and_on, 900)
 {
 	ASSERT_EQ(0, write_text(ENABLED, "1"));
 	ASSERT_EQ(0, write_text(ENABLED, "0"));
@@ -250,7 +250,7 @@ static pid_t fork_of(struct child *child)
 }
 
 /* Before the parent has settled: the child has small pages of its own by then. */
-TEST_F_TIMEOUT(life, early_fork, 300)
+TEST_F_TIMEOUT(life, early_fork, 900)
 {
 	pid_t forked;
 
@@ -263,7 +263,7 @@ TEST_F_TIMEOUT(life, early_fork, 300)
 }
 
 /* A daemon's start: who was executed forks at once and is gone. */
-TEST_F_TIMEOUT(life, early_fork_of_a_parent_that_exits, 300)
+TEST_F_TIMEOUT(life, early_fork_of_a_parent_that_exits, 900)
 {
 	char path[] = FIXTURES "/prog-pie";
 	int in[2], out[2];
@@ -290,7 +290,7 @@ TEST_F_TIMEOUT(life, early_fork_of_a_parent_that_exits, 300)
 	waitpid(forked, NULL, 0);
 }
 
-TEST_F_TIMEOUT(life, late_fork_and_dlclose, 300)
+TEST_F_TIMEOUT(life, late_fork_and_dlclose, 900)
 {
 	unsigned long addr;
 	pid_t forked;
@@ -314,7 +314,7 @@ TEST_F_TIMEOUT(life, late_fork_and_dlclose, 300)
 }
 
 /* Two processes of one program: the second finds the page cache huge. */
-TEST_F_TIMEOUT(life, second_process, 300)
+TEST_F_TIMEOUT(life, second_process, 900)
 {
 	struct child second;
 
@@ -348,7 +348,7 @@ static void *read_all_the_time(void *data)
 	return NULL;
 }
 
-TEST_F_TIMEOUT(life, bytes_are_right_all_the_time, 300)
+TEST_F_TIMEOUT(life, bytes_are_right_all_the_time, 900)
 {
 	pthread_t reader;
 	int round;
@@ -375,7 +375,7 @@ TEST_F_TIMEOUT(life, bytes_are_right_all_the_time, 300)
  * A mapping of a terabyte of nothing: others are served meanwhile, and the
  * module can be unloaded.
  */
-TEST_F_TIMEOUT(life, sparse_terabyte, 300)
+TEST_F_TIMEOUT(life, sparse_terabyte, 900)
 {
 	int fd = open("/tests/sparse", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
 	const size_t terabyte = 1ul << 40;
@@ -417,7 +417,7 @@ static bool poke(pid_t pid, unsigned long addr, long value)
 
 #define BREAKPOINT	0x5ca1ab1ecccccccc
 
-TEST_F_TIMEOUT(life, breakpoint_set_before, 300)
+TEST_F_TIMEOUT(life, breakpoint_set_before, 900)
 {
 	unsigned long addr;
 
@@ -434,7 +434,7 @@ TEST_F_TIMEOUT(life, breakpoint_set_before, 300)
 	ASSERT_EQ(0, module_load(""));
 }
 
-TEST_F_TIMEOUT(life, breakpoint_set_after, 300)
+TEST_F_TIMEOUT(life, breakpoint_set_after, 900)
 {
 	unsigned long addr;
 	struct child other;
@@ -464,7 +464,7 @@ static void disable_thp(void)
 	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
 }
 
-TEST_F_TIMEOUT(life, prctl_thp_disable, 300)
+TEST_F_TIMEOUT(life, prctl_thp_disable, 900)
 {
 	ASSERT_EQ(0, write_text(ENABLED, "1"));
 	ASSERT_TRUE(child_start_prepared(&self->child, "prog-pie", disable_thp));
@@ -474,7 +474,7 @@ TEST_F_TIMEOUT(life, prctl_thp_disable, 300)
 	EXPECT_STREQ(expected("prog-pie", "call"), child_ask(&self->child, "call"));
 }
 
-TEST_F_TIMEOUT(life, madv_nohugepage, 300)
+TEST_F_TIMEOUT(life, madv_nohugepage, 900)
 {
 	int fd = open(LIBRARY("libtext.so"), O_RDONLY | O_CLOEXEC);
 	char *text[2];
@@ -496,7 +496,7 @@ TEST_F_TIMEOUT(life, madv_nohugepage, 300)
 }
 
 /* What a JIT reserves in a memfd is no text of a file, and must not be filled. */
-TEST_F_TIMEOUT(life, memfd, 300)
+TEST_F_TIMEOUT(life, memfd, 900)
 {
 	int fd = memfd_create("code", MFD_CLOEXEC);
 	struct stat st;
@@ -512,7 +512,7 @@ TEST_F_TIMEOUT(life, memfd, 300)
 
 /* ---- Passing reasons ---- */
 
-TEST_F_TIMEOUT(life, retried_until_the_writer_is_gone, 300)
+TEST_F_TIMEOUT(life, retried_until_the_writer_is_gone, 900)
 {
 	const char *copy = "/tests/libwritten.so";
 	int fd;
@@ -535,7 +535,7 @@ TEST_F_TIMEOUT(life, retried_until_the_writer_is_gone, 300)
 }
 
 /* Pauses grow, and there is an end to it: about 80 seconds. */
-TEST_F_TIMEOUT(life, given_up_while_a_writer_stays, 300)
+TEST_F_TIMEOUT(life, given_up_while_a_writer_stays, 900)
 {
 	long tries_early, tries_late;
 	int fd, waited;
@@ -560,7 +560,7 @@ TEST_F_TIMEOUT(life, given_up_while_a_writer_stays, 300)
 	unlink("/tests/libwritten.so");
 }
 
-TEST_F_TIMEOUT(life, dirty_pages_are_written_back_first, 300)
+TEST_F_TIMEOUT(life, dirty_pages_are_written_back_first, 900)
 {
 	const char *copy = "/tests/libdirty.so";
 
@@ -592,7 +592,7 @@ static bool trace_tells(const char *first, const char *second)
 	return false;
 }
 
-TEST_F_TIMEOUT(life, tracepoints_tell_it, 300)
+TEST_F_TIMEOUT(life, tracepoints_tell_it, 900)
 {
 	char words[64];
 	int fd;

@@ -153,7 +153,7 @@ do {										\
 	EXPECT_TRUE(disk_is(LIBRARY, self->bytes, self->size));			\
 } while (0)
 
-TEST_F_TIMEOUT(library, written_in_place_while_in_use, 300)
+TEST_F_TIMEOUT(library, written_in_place_while_in_use, 900)
 {
 	unsigned long at = self->text + 5 * REGION / 2;
 	int fd, i;
@@ -189,7 +189,7 @@ TEST_F_TIMEOUT(library, written_in_place_while_in_use, 300)
 	ASSERT_EQ(0, module_load(""));
 }
 
-TEST_F_TIMEOUT(library, appended, 300)
+TEST_F_TIMEOUT(library, appended, 900)
 {
 	int fd = open(LIBRARY, O_WRONLY | O_APPEND | O_CLOEXEC);
 
@@ -202,7 +202,7 @@ TEST_F_TIMEOUT(library, appended, 300)
 	CHECK_LIBRARY();
 }
 
-TEST_F_TIMEOUT(library, written_through_a_shared_mapping, 300)
+TEST_F_TIMEOUT(library, written_through_a_shared_mapping, 900)
 {
 	unsigned long at = self->text + 3 * REGION / 2;
 	int fd = open(LIBRARY, O_RDWR | O_CLOEXEC);
@@ -225,7 +225,7 @@ TEST_F_TIMEOUT(library, written_through_a_shared_mapping, 300)
 }
 
 /* truncate(2) by name opens nothing, so no open is there to be noticed. */
-TEST_F_TIMEOUT(library, truncated_by_name, 300)
+TEST_F_TIMEOUT(library, truncated_by_name, 900)
 {
 	size_t shorter = self->text + 5 * REGION / 2 + 1234;
 
@@ -238,7 +238,7 @@ TEST_F_TIMEOUT(library, truncated_by_name, 300)
 	CHECK_LIBRARY();
 }
 
-TEST_F_TIMEOUT(library, truncated_through_a_file, 300)
+TEST_F_TIMEOUT(library, truncated_through_a_file, 900)
 {
 	size_t shorter = self->text + REGION + 77;
 	int fd = open(LIBRARY, O_WRONLY | O_CLOEXEC);
@@ -253,7 +253,7 @@ TEST_F_TIMEOUT(library, truncated_through_a_file, 300)
 	CHECK_LIBRARY();
 }
 
-TEST_F_TIMEOUT(library, truncated_by_open, 300)
+TEST_F_TIMEOUT(library, truncated_by_open, 900)
 {
 	int fd = open(LIBRARY, O_WRONLY | O_TRUNC | O_CLOEXEC);
 
@@ -266,7 +266,7 @@ TEST_F_TIMEOUT(library, truncated_by_open, 300)
 	CHECK_LIBRARY();
 }
 
-TEST_F_TIMEOUT(library, hole_punched, 300)
+TEST_F_TIMEOUT(library, hole_punched, 900)
 {
 	unsigned long at = self->text + REGION + 3000;
 	int fd = open(LIBRARY, O_RDWR | O_CLOEXEC);
@@ -282,7 +282,7 @@ TEST_F_TIMEOUT(library, hole_punched, 300)
 	CHECK_LIBRARY();
 }
 
-TEST_F_TIMEOUT(library, replaced_by_rename, 300)
+TEST_F_TIMEOUT(library, replaced_by_rename, 900)
 {
 	unsigned char *other = malloc(self->size);
 	struct child newcomer;
@@ -305,7 +305,7 @@ TEST_F_TIMEOUT(library, replaced_by_rename, 300)
 	free(other);
 }
 
-TEST_F_TIMEOUT(library, direct_writes, 300)
+TEST_F_TIMEOUT(library, direct_writes, 900)
 {
 	unsigned long at = (self->text + 2 * REGION) & ~4095ul;
 	int fd = open(LIBRARY, O_RDWR | O_DIRECT | O_CLOEXEC);
@@ -323,7 +323,7 @@ TEST_F_TIMEOUT(library, direct_writes, 300)
 }
 
 /* Unloading takes back all that rothp let in, also under a running process. */
-TEST_F_TIMEOUT(library, unload_drops_what_is_huge, 300)
+TEST_F_TIMEOUT(library, unload_drops_what_is_huge, 900)
 {
 	EXPECT_LT(0, read_number(MEMINFO, "FileHugePages"));
 	ASSERT_EQ(0, module_unload());
@@ -341,7 +341,7 @@ TEST_F_TIMEOUT(library, unload_drops_what_is_huge, 300)
 }
 
 /* Turned off is not unloaded: what is huge stays, and stays guarded. */
-TEST_F_TIMEOUT(library, written_while_turned_off, 300)
+TEST_F_TIMEOUT(library, written_while_turned_off, 900)
 {
 	int fd;
 
@@ -361,7 +361,7 @@ TEST_F_TIMEOUT(library, written_while_turned_off, 300)
  * The descriptors that fanotify hands out are opened behind fsnotify's back.
  * As long as text is huge they cannot be writable.
  */
-TEST_F_TIMEOUT(library, fanotify_descriptor_for_writing, 300)
+TEST_F_TIMEOUT(library, fanotify_descriptor_for_writing, 900)
 {
 	int group = fanotify_init(FAN_CLASS_NOTIF | FAN_CLOEXEC | FAN_NONBLOCK,
 				  O_RDWR | O_LARGEFILE | O_CLOEXEC);
@@ -434,7 +434,7 @@ static int open_soon(const char *path)
 	return fd;
 }
 
-TEST_F_TIMEOUT(program, written_after_its_exit, 300)
+TEST_F_TIMEOUT(program, written_after_its_exit, 900)
 {
 	struct stat st;
 	unsigned char *bytes;
@@ -500,7 +500,7 @@ static int unmount_soon(const char *path)
 	return err;
 }
 
-TEST_F_TIMEOUT(program, unmounted, 300)
+TEST_F_TIMEOUT(program, unmounted, 900)
 {
 	char device[64], command[128];
 
@@ -535,7 +535,7 @@ TEST_F_TIMEOUT(program, unmounted, 300)
 }
 
 /* Unloaded while the file system with guarded files is mounted, then unmounted. */
-TEST_F_TIMEOUT(program, unloaded_then_unmounted, 300)
+TEST_F_TIMEOUT(program, unloaded_then_unmounted, 900)
 {
 	char device[64], command[128];
 
@@ -558,7 +558,7 @@ TEST_F_TIMEOUT(program, unloaded_then_unmounted, 300)
 }
 
 /* Writes through overlayfs are not seen on 6.1, so its text stays small. */
-TEST_F_TIMEOUT(program, on_overlayfs, 300)
+TEST_F_TIMEOUT(program, on_overlayfs, 900)
 {
 	ASSERT_EQ(0, system("modprobe overlay"));
 	mkdir(FOLDER "/upper", 0755);
@@ -580,7 +580,7 @@ TEST_F_TIMEOUT(program, on_overlayfs, 300)
  * File systems that nobody has proven are left alone; this one is the same
  * driver under its oldest name.
  */
-TEST_F_TIMEOUT(program, on_a_file_system_not_known, 300)
+TEST_F_TIMEOUT(program, on_a_file_system_not_known, 900)
 {
 	char device[64], command[128];
 
@@ -602,7 +602,7 @@ TEST_F_TIMEOUT(program, on_a_file_system_not_known, 300)
 }
 
 /* tmpfs knows large folios on every kernel, and nobody needs to be guarded. */
-TEST_F_TIMEOUT(program, on_tmpfs, 300)
+TEST_F_TIMEOUT(program, on_tmpfs, 900)
 {
 	mkdir(MOUNTED, 0755);
 	ASSERT_EQ(0, mount("tmpfs", MOUNTED, "tmpfs", 0, "size=64M"));

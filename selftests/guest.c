@@ -288,15 +288,15 @@ static void print_counters(void)
 /* The harness ends its children without a flush, so to stderr. */
 bool wait_huge(pid_t pid, const char *name, long kb)
 {
+	time_t end = time(NULL) + PATIENCE;
 	struct text_size size;
-	int waited;
 
-	for (waited = 0; waited < PATIENCE; waited += 20) {
+	do {
 		size = text_of(pid, name);
 		if (size.huge >= kb)
 			return true;
 		sleep_ms(20);
-	}
+	} while (time(NULL) < end);
 	fprintf(stderr, "# pid %d %s: %ld kB of %ld kB huge, text %ld kB; not 0:", pid, name ?: "all",
 	       size.huge, size.whole, size.text);
 	print_counters();

@@ -191,7 +191,7 @@ FIXTURE_TEARDOWN(missing)
 }
 
 /* One line that names hook, kernel and loss; what does not need it works. */
-TEST_F_TIMEOUT(missing, hook_is_named_and_the_rest_works, 300)
+TEST_F_TIMEOUT(missing, hook_is_named_and_the_rest_works, 900)
 {
 	char parameters[64], release[64], hook[64];
 	int before;

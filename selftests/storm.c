@@ -92,7 +92,7 @@ FIXTURE_TEARDOWN(storm)
 	fprintf(stderr, "# %ld programs ran\n", runs);
 }
 
-TEST_F_TIMEOUT(storm, load_and_unload_50_times, 600)
+TEST_F_TIMEOUT(storm, load_and_unload_50_times, 1200)
 {
 	long collapsed = 0;
 
