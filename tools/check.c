@@ -274,7 +274,7 @@ int check_main(int argc, char **argv)
 		COMMON_OPTIONS, { 0 }
 	};
 	struct report report = { .form = OUTPUT_TABLE };
-	int c;
+	int c, result;
 
 	while ((c = getopt_long(argc, argv, "SJrhV", options, NULL)) != -1) {
 		switch (c) {
@@ -287,14 +287,9 @@ int check_main(int argc, char **argv)
 		case 'r':
 			report.form = OUTPUT_RAW;
 			break;
-		case 'h':
-			usage();
-			return HUGETEXT_FINE;
-		case 'V':
-			print_version();
-			return HUGETEXT_FINE;
 		default:
-			return HUGETEXT_TROUBLE;
+			if (!common_option(c, usage, &result))
+				return result;
 		}
 	}
 	if (optind == argc) {

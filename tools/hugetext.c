@@ -28,9 +28,28 @@ static const struct command commands[] = {
 
 #define NR_COMMANDS	(sizeof(commands) / sizeof(*commands))
 
-void print_version(void)
+static void print_version(void)
 {
 	puts("hugetext " HUGETEXT_VERSION);
+}
+
+bool common_option(int c, void (*usage)(void), int *result)
+{
+	*result = HUGETEXT_FINE;
+	switch (c) {
+	case 's':
+		sysroot_set(optarg);
+		return true;
+	case 'h':
+		usage();
+		break;
+	case 'V':
+		print_version();
+		break;
+	default:
+		*result = HUGETEXT_TROUBLE;
+	}
+	return false;
 }
 
 static void usage(void)
@@ -70,23 +89,11 @@ static int run(int argc, char **argv)
 	static const struct option options[] = {
 		SYSROOT_OPTION, COMMON_OPTIONS, { 0 }
 	};
-	int c;
+	int c, result;
 
-	while ((c = getopt_long(argc, argv, "+s:hV", options, NULL)) != -1) {
-		switch (c) {
-		case 's':
-			sysroot_set(optarg);
-			break;
-		case 'h':
-			usage();
-			return HUGETEXT_FINE;
-		case 'V':
-			print_version();
-			return HUGETEXT_FINE;
-		default:
-			return HUGETEXT_TROUBLE;
-		}
-	}
+	while ((c = getopt_long(argc, argv, "+s:hV", options, NULL)) != -1)
+		if (!common_option(c, usage, &result))
+			return result;
 	if (optind == argc)
 		return overview_main();
 	return run_command(argc - optind, argv + optind);

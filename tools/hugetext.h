@@ -8,6 +8,7 @@
 #define HUGETEXT_H
 
 #include <getopt.h>
+#include <stdbool.h>
 
 enum {
 	HUGETEXT_FINE = 0,
@@ -22,7 +23,11 @@ int enable_main(int argc, char **argv);
 int disable_main(int argc, char **argv);
 int check_main(int argc, char **argv);
 
-void print_version(void);
+/*
+ * Does what an option that several commands take asks for: --sysroot, --help,
+ * --version. False: the command is to end with *result.
+ */
+bool common_option(int c, void (*usage)(void), int *result);
 
 /* Long options that have no letter. */
 enum {

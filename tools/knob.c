@@ -109,7 +109,7 @@ int enable_main(int argc, char **argv)
 		SYSROOT_OPTION, COMMON_OPTIONS, { 0 }
 	};
 	unsigned int bits = 0;
-	int c, value;
+	int c, value, result;
 
 	while ((c = getopt_long(argc, argv, "s:hV", options, NULL)) != -1) {
 		switch (c) {
@@ -119,17 +119,9 @@ int enable_main(int argc, char **argv)
 		case OPTION_ANON:
 			bits |= ENABLED_ANON;
 			break;
-		case 's':
-			sysroot_set(optarg);
-			break;
-		case 'h':
-			enable_usage();
-			return HUGETEXT_FINE;
-		case 'V':
-			print_version();
-			return HUGETEXT_FINE;
 		default:
-			return HUGETEXT_TROUBLE;
+			if (!common_option(c, enable_usage, &result))
+				return result;
 		}
 	}
 	value = enable_value(argc - optind, argv + optind, bits);
@@ -150,23 +142,11 @@ int disable_main(int argc, char **argv)
 	static const struct option options[] = {
 		SYSROOT_OPTION, COMMON_OPTIONS, { 0 }
 	};
-	int c;
+	int c, result;
 
-	while ((c = getopt_long(argc, argv, "s:hV", options, NULL)) != -1) {
-		switch (c) {
-		case 's':
-			sysroot_set(optarg);
-			break;
-		case 'h':
-			disable_usage();
-			return HUGETEXT_FINE;
-		case 'V':
-			print_version();
-			return HUGETEXT_FINE;
-		default:
-			return HUGETEXT_TROUBLE;
-		}
-	}
+	while ((c = getopt_long(argc, argv, "s:hV", options, NULL)) != -1)
+		if (!common_option(c, disable_usage, &result))
+			return result;
 	if (optind < argc) {
 		complain("disable: '%s' is one argument too many", argv[optind]);
 		return HUGETEXT_TROUBLE;

@@ -395,7 +395,7 @@ static int stat_run(int argc, char **argv, struct selection *selection)
 	enum output_form form = OUTPUT_TABLE;
 	bool mappings = false, found;
 	double seconds = 0;
-	int c;
+	int c, result;
 
 	while ((c = getopt_long(argc, argv, "p:amJrw:s:hV", options, NULL)) != -1) {
 		switch (c) {
@@ -424,17 +424,9 @@ static int stat_run(int argc, char **argv, struct selection *selection)
 				return HUGETEXT_TROUBLE;
 			}
 			break;
-		case 's':
-			sysroot_set(optarg);
-			break;
-		case 'h':
-			usage();
-			return HUGETEXT_FINE;
-		case 'V':
-			print_version();
-			return HUGETEXT_FINE;
 		default:
-			return HUGETEXT_TROUBLE;
+			if (!common_option(c, usage, &result))
+				return result;
 		}
 	}
 	selection->names = argv + optind;

@@ -166,24 +166,16 @@ int status_main(int argc, char **argv)
 	};
 	struct state state;
 	bool json = false;
-	int c;
+	int c, result;
 
 	while ((c = getopt_long(argc, argv, "Js:hV", options, NULL)) != -1) {
 		switch (c) {
 		case 'J':
 			json = true;
 			break;
-		case 's':
-			sysroot_set(optarg);
-			break;
-		case 'h':
-			usage();
-			return HUGETEXT_FINE;
-		case 'V':
-			print_version();
-			return HUGETEXT_FINE;
 		default:
-			return HUGETEXT_TROUBLE;
+			if (!common_option(c, usage, &result))
+				return result;
 		}
 	}
 	if (optind < argc) {
