@@ -245,15 +245,13 @@ NOKPROBE_SYMBOL(mmap_handler);
 
 void hugetext_align_arm(void)
 {
-	int err = -ENOENT;
-
 	/* A kprobe keeps the address of its last registration. */
-	memset(&mmap_probe, 0, sizeof(mmap_probe));
-	mmap_probe.symbol_name = "do_mmap";
-	mmap_probe.pre_handler = mmap_handler;
-	if (hugetext_hook_wanted("do_mmap"))
-		err = register_kprobe(&mmap_probe);
-	armed = !hugetext_hook("do_mmap", "new text is neither aligned nor noticed", err);
+	mmap_probe = (struct kprobe){
+		.symbol_name = "do_mmap",
+		.pre_handler = mmap_handler,
+	};
+	armed = !hugetext_hook("do_mmap", "new text is neither aligned nor noticed",
+			       hugetext_register_probe(&mmap_probe));
 }
 
 void hugetext_align_disarm(void)

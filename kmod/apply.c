@@ -44,8 +44,7 @@ static enum hugetext_why take_piece(struct mm_struct *mm, unsigned long start, u
 		return HUGETEXT_WHY_MMAP_LOCK;
 	vma = find_vma(mm, start);
 	if (vma && vma->vm_start <= start && hugetext_vma_is_text(vma)) {
-		why = hugetext_whole_regions(vma->vm_start, vma->vm_end,
-					     vma->vm_pgoff << PAGE_SHIFT, &first, &last);
+		why = hugetext_vma_regions(vma, &first, &last);
 		if (why == HUGETEXT_WHY_OK && (start < first || start >= last))
 			why = HUGETEXT_WHY_NO_REGION;
 		if (why == HUGETEXT_WHY_OK)
@@ -105,12 +104,6 @@ static void report(pid_t tgid, unsigned long start, unsigned long end, enum huge
 				     (end - start) / HUGETEXT_REGION_SIZE);
 }
 
-/* Nobody but khugetextd is left in there: its memory is about to be freed. */
-static bool is_exiting(struct mm_struct *mm)
-{
-	return atomic_read(&mm->mm_users) <= 1;
-}
-
 /* Report what is huge, up to the first extent of a piece that is small; NULL: none is. */
 static struct hugetext_extent *first_small(pid_t tgid)
 {
@@ -145,7 +138,7 @@ static enum hugetext_why collapse(struct mm_struct *mm, pid_t tgid, const struct
 	unsigned long start = piece->start;
 	unsigned long tried = 0;
 
-	while (start < piece->end && !is_exiting(mm)) {
+	while (start < piece->end && !hugetext_track_is_exiting(mm)) {
 		struct hugetext_extent *small;
 		enum hugetext_why why;
 		int err;
@@ -214,6 +207,6 @@ enum hugetext_why hugetext_apply(struct mm_struct *mm, pid_t tgid,
 		action->start = piece.end;
 		fput(piece.file);
 	} while (action->start < action->end && !hugetext_track_turn_is_over() &&
-		 !is_exiting(mm));
+		 !hugetext_track_is_exiting(mm));
 	return result;
 }

@@ -90,6 +90,12 @@ bool hugetext_track_is_worker(void);
  */
 bool hugetext_track_turn_is_over(void);
 
+/*
+ * Is nobody but khugetextd, who holds one mm_users, left in there? Its memory
+ * is about to be freed. khugetextd only.
+ */
+bool hugetext_track_is_exiting(struct mm_struct *mm);
+
 /* ---- survey.c ---- */
 
 #define HUGETEXT_MAP_EXTENTS	64
@@ -237,6 +243,10 @@ void hugetext_hooks_show(struct seq_file *m);
  * Return: false where the parameter "without" names it, for tests.
  */
 bool hugetext_hook_wanted(const char *name);
+
+struct kprobe;
+/* register_kprobe(), or -ENOENT where the hook is not to be used. May sleep. */
+int hugetext_register_probe(struct kprobe *probe);
 
 /* Find what is called and not exported. May sleep. */
 void hugetext_ksym_init(void);

@@ -108,15 +108,17 @@ void hugetext_hooks_show(struct seq_file *m)
 	mutex_unlock(&hooks_lock);
 }
 
+int hugetext_register_probe(struct kprobe *probe)
+{
+	return hugetext_hook_wanted(probe->symbol_name) ? register_kprobe(probe) : -ENOENT;
+}
+
 /* The address of a function of the kernel's text, or a negative errno. */
 static int find_function(const char *name, void **address)
 {
 	struct kprobe probe = { .symbol_name = name };
-	int err;
+	int err = hugetext_register_probe(&probe);
 
-	if (!hugetext_hook_wanted(name))
-		return -ENOENT;
-	err = register_kprobe(&probe);
 	if (err)
 		return err;
 	*address = probe.addr;

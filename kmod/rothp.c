@@ -34,7 +34,6 @@
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 #include <linux/slab.h>
-#include <linux/uaccess.h>
 
 #include "compat.h"
 #include "hugetext.h"
@@ -61,6 +60,9 @@ enum mechanism {
 };
 
 static enum mechanism mechanism;
+
+/* What does not work without any one of this room's hooks. */
+static const char lost[] = "text stays small on file systems without large folios";
 
 /* ---- Guarded files ---- */
 
@@ -392,14 +394,14 @@ static bool open_armed;
 
 static int arm_open_probe(void)
 {
-	int err = -ENOENT;
+	int err;
 
-	memset(&open_probe, 0, sizeof(open_probe));
-	open_probe.symbol_name = "security_file_open";
-	open_probe.pre_handler = open_handler;
-	open_probe.post_handler = open_post_handler;
-	if (hugetext_hook_wanted("security_file_open"))
-		err = register_kprobe(&open_probe);
+	open_probe = (struct kprobe){
+		.symbol_name = "security_file_open",
+		.pre_handler = open_handler,
+		.post_handler = open_post_handler,
+	};
+	err = hugetext_register_probe(&open_probe);
 	open_armed = !err;
 	return err;
 }
@@ -436,8 +438,7 @@ static int check_return(struct kretprobe_instance *instance, struct pt_regs *reg
 	if (hugetext_vma_why(vma) != HUGETEXT_WHY_OK ||
 	    inode_is_open_for_write(file_inode(vma->vm_file)))
 		return 0;
-	if (hugetext_whole_regions(vma->vm_start, vma->vm_end, vma->vm_pgoff << PAGE_SHIFT,
-				   &first, &last) != HUGETEXT_WHY_OK)
+	if (hugetext_vma_regions(vma, &first, &last) != HUGETEXT_WHY_OK)
 		return 0;
 	regs_set_return_value(regs, 1);
 	return 0;
@@ -561,7 +562,6 @@ const char *hugetext_rothp_mechanism(void)
  */
 static int start_guarding(void)
 {
-	static const char lost[] = "text stays small on file systems without large folios";
 	int err;
 
 	if (hugetext_hook("bug_table", lost, silence_warnings()))
@@ -623,8 +623,7 @@ void hugetext_rothp_arm(void)
 		mechanism = NONE;
 		return;
 	}
-	hugetext_hook("hugepage_vma_check",
-		      "text stays small on file systems without large folios", arm_check_probe());
+	hugetext_hook("hugepage_vma_check", lost, arm_check_probe());
 }
 
 void hugetext_rothp_disarm(void)

@@ -70,7 +70,7 @@ static unsigned long survey_vma(struct vm_area_struct *vma, unsigned long from, 
 	if (map_is_full(map))
 		return max(from, vma->vm_start);
 
-	why = hugetext_whole_regions(vma->vm_start, vma->vm_end, offset, &first, &last);
+	why = hugetext_vma_regions(vma, &first, &last);
 	if (why != HUGETEXT_WHY_OK) {
 		add(map, vma->vm_start, vma->vm_end, offset, false, why);
 		return 0;

@@ -104,6 +104,11 @@ bool hugetext_track_turn_is_over(void)
 	return must_stop() || freezing(current) || time_after(jiffies, turn_end);
 }
 
+bool hugetext_track_is_exiting(struct mm_struct *mm)
+{
+	return atomic_read(&mm->mm_users) <= 1;
+}
+
 static void wake_worker(struct irq_work *unused)
 {
 	wake_up(&wait);
@@ -269,8 +274,7 @@ static bool apply_part(struct slot *slot, struct hugetext_action *action)
 	}
 	if (hugetext_why_passing(why) && ++slot->failures == MAX_FAILURES)
 		return false;
-	/* Nobody but khugetextd is left in there. */
-	return atomic_read(&slot->mm->mm_users) > 1;
+	return !hugetext_track_is_exiting(slot->mm);
 }
 
 /*

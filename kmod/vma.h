@@ -8,16 +8,23 @@
 #define HUGETEXT_VMA_H
 
 #include <linux/dax.h>
-#include <linux/hugetlb_inline.h>
 #include <linux/userfaultfd_k.h>
 
 #include "compat.h"
-#include "why.h"
+#include "core/layout.h"
 
 /* Is this a text mapping of a file? Locking: mmap lock, for reading. */
 static inline bool hugetext_vma_is_text(struct vm_area_struct *vma)
 {
 	return (vma->vm_flags & VM_EXEC) && vma->vm_file;
+}
+
+/* hugetext_whole_regions() of a mapping. Locking: mmap lock, for reading. */
+static inline enum hugetext_why hugetext_vma_regions(struct vm_area_struct *vma, uint64_t *first,
+						     uint64_t *last)
+{
+	return hugetext_whole_regions(vma->vm_start, vma->vm_end, vma->vm_pgoff << PAGE_SHIFT,
+				      first, last);
 }
 
 /*
