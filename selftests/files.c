@@ -487,6 +487,25 @@ static bool attach_disk(char *device, size_t size)
 	return ok;
 }
 
+/* The exit status of what makes an empty file system of a type in DISK. */
+static int make_disk(const char *type)
+{
+	char command[256];
+
+	mkdir(MOUNTED, 0755);
+	snprintf(command, sizeof(command), "modprobe loop && truncate -s 64M " DISK
+		 " && mke2fs -q -t %s -F -b 4096 " DISK, type);
+	return system(command);
+}
+
+static int detach_disk(const char *device)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command), "losetup -d %s", device);
+	return system(command);
+}
+
 static int unmount_soon(const char *path)
 {
 	int err = 0;
@@ -502,11 +521,9 @@ static int unmount_soon(const char *path)
 
 TEST_F_TIMEOUT(program, unmounted, 900)
 {
-	char device[64], command[128];
+	char device[64];
 
-	ASSERT_EQ(0, system("modprobe loop"));
-	ASSERT_EQ(0, system("truncate -s 64M " DISK " && mke2fs -q -t ext4 -F -b 4096 " DISK));
-	mkdir(MOUNTED, 0755);
+	ASSERT_EQ(0, make_disk("ext4"));
 	for (int i = 0; i < 4; i++) {
 		struct child late;
 
@@ -523,9 +540,8 @@ TEST_F_TIMEOUT(program, unmounted, 900)
 		else
 			ASSERT_TRUE(child_quit(&self->child));
 		EXPECT_EQ(0, unmount_soon(MOUNTED));
-		snprintf(command, sizeof(command), "losetup -d %s && e2fsck -fn %s >/dev/null 2>&1",
-			 device, DISK);
-		EXPECT_EQ(0, system(command));
+		EXPECT_EQ(0, detach_disk(device));
+		EXPECT_EQ(0, system("e2fsck -fn " DISK " >/dev/null 2>&1"));
 		/* The module goes on with others. */
 		ASSERT_TRUE(child_start(&late, "prog-nopie"));
 		EXPECT_TRUE(wait_all_huge(late.pid, "prog-nopie"));
@@ -537,11 +553,9 @@ TEST_F_TIMEOUT(program, unmounted, 900)
 /* Unloaded while the file system with guarded files is mounted, then unmounted. */
 TEST_F_TIMEOUT(program, unloaded_then_unmounted, 900)
 {
-	char device[64], command[128];
+	char device[64];
 
-	ASSERT_EQ(0, system("modprobe loop"));
-	ASSERT_EQ(0, system("truncate -s 64M " DISK " && mke2fs -q -t ext4 -F -b 4096 " DISK));
-	mkdir(MOUNTED, 0755);
+	ASSERT_EQ(0, make_disk("ext4"));
 	ASSERT_TRUE(attach_disk(device, sizeof(device)));
 	ASSERT_EQ(0, mount(device, MOUNTED, "ext4", 0, NULL));
 	ASSERT_EQ(0, copy_file(FIXTURES "/prog-nopie", MOUNTED "/prog"));
@@ -551,8 +565,7 @@ TEST_F_TIMEOUT(program, unloaded_then_unmounted, 900)
 	EXPECT_EQ(0, text_of(self->child.pid, NULL).huge);
 	ASSERT_TRUE(child_quit(&self->child));
 	EXPECT_EQ(0, umount(MOUNTED));
-	snprintf(command, sizeof(command), "losetup -d %s", device);
-	EXPECT_EQ(0, system(command));
+	EXPECT_EQ(0, detach_disk(device));
 	ASSERT_EQ(0, module_load(""));
 	unlink(DISK);
 }
@@ -582,11 +595,9 @@ TEST_F_TIMEOUT(program, on_overlayfs, 900)
  */
 TEST_F_TIMEOUT(program, on_a_file_system_not_known, 900)
 {
-	char device[64], command[128];
+	char device[64];
 
-	ASSERT_EQ(0, system("modprobe loop"));
-	ASSERT_EQ(0, system("truncate -s 64M " DISK " && mke2fs -q -t ext2 -F -b 4096 " DISK));
-	mkdir(MOUNTED, 0755);
+	ASSERT_EQ(0, make_disk("ext2"));
 	ASSERT_TRUE(attach_disk(device, sizeof(device)));
 	ASSERT_EQ(0, mount(device, MOUNTED, "ext2", 0, NULL));
 	ASSERT_EQ(0, copy_file(FIXTURES "/prog-nopie", MOUNTED "/prog"));
@@ -596,8 +607,7 @@ TEST_F_TIMEOUT(program, on_a_file_system_not_known, 900)
 	EXPECT_LE(1, counter("filesystem"));
 	ASSERT_TRUE(child_quit(&self->child));
 	EXPECT_EQ(0, unmount_soon(MOUNTED));
-	snprintf(command, sizeof(command), "losetup -d %s", device);
-	EXPECT_EQ(0, system(command));
+	EXPECT_EQ(0, detach_disk(device));
 	unlink(DISK);
 }
 
