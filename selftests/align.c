@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
-#include <sys/wait.h>
 
 #include "kselftest_harness.h"
 
@@ -40,31 +39,13 @@ static unsigned long residue_of(const char *path)
 	return residue;
 }
 
-/* Run a program with up to two commands; the load base from its last line. */
+/* The load base of a program, or of the library that the first command opens. */
 static unsigned long base_of(const char *program, const char *first, const char *second)
 {
-	unsigned long base = ~0ul;
-	char line[4096], path[512];
-	int out[2], status;
-	FILE *answers;
-	pid_t pid;
+	const char *answer = run_fixture(program, first, second);
+	unsigned long base;
 
-	snprintf(path, sizeof(path), FIXTURES "/%s", program);
-	if (pipe2(out, O_CLOEXEC))
-		return base;
-	pid = fork();
-	if (!pid) {
-		dup2(out[1], STDOUT_FILENO);
-		execl(path, path, first, second, NULL);
-		_exit(127);
-	}
-	close(out[1]);
-	answers = fdopen(out[0], "r");
-	while (fgets(line, sizeof(line), answers))
-		sscanf(line, "base %lx", &base);
-	fclose(answers);
-	waitpid(pid, &status, 0);
-	return WIFEXITED(status) && !WEXITSTATUS(status) ? base : ~0ul;
+	return answer && sscanf(answer, "base %lx", &base) == 1 ? base : ~0ul;
 }
 
 static int count_different(unsigned long *base, int nr)

@@ -139,6 +139,35 @@ uint64_t fnv(const void *bytes, size_t size)
 	return hash;
 }
 
+const char *run_fixture(const char *name, const char *first, const char *second)
+{
+	static char line[4200];
+	int out[2], status;
+	char path[512];
+	FILE *answers;
+	pid_t pid;
+
+	snprintf(path, sizeof(path), FIXTURES "/%s", name);
+	if (pipe2(out, O_CLOEXEC))
+		die("pipe");
+	pid = fork();
+	if (pid < 0)
+		die("fork");
+	if (!pid) {
+		dup2(out[1], STDOUT_FILENO);
+		execl(path, path, first, second, NULL);
+		_exit(127);
+	}
+	close(out[1]);
+	line[0] = '\0';
+	answers = fdopen(out[0], "r");
+	while (fgets(line, sizeof(line), answers))
+		line[strcspn(line, "\n")] = '\0';
+	fclose(answers);
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status) && !WEXITSTATUS(status) ? line : NULL;
+}
+
 bool child_start_prepared(struct child *child, const char *path, void (*prepare)(void))
 {
 	char full[512];

@@ -53,6 +53,8 @@ struct child {
 	char answer[4200];	/* the last one */
 };
 
+/* Run a fixture with one or two commands; its last line, NULL unless it ended well. */
+const char *run_fixture(const char *name, const char *first, const char *second);
 /* Start a fixture with "wait"; @path absolute or a fixture's name. */
 bool child_start(struct child *child, const char *path);
 /* The same with a function called in the child before exec. */

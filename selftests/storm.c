@@ -4,8 +4,6 @@
  * all the time. Every one of them must work right.
  */
 #define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 
@@ -22,30 +20,11 @@ struct shared {
 	long wrong[WORKERS];
 };
 
-/* Runs a fixture to its end; true if it gave the right answer. */
 static bool run_right(const char *program)
 {
-	const char *want = expected(program, "call");
-	char path[512], got[64] = "";
-	int out[2], status;
-	pid_t pid;
+	const char *answer = run_fixture(program, "call", NULL);
 
-	snprintf(path, sizeof(path), FIXTURES "/%s", program);
-	if (pipe2(out, O_CLOEXEC))
-		return false;
-	pid = fork();
-	if (!pid) {
-		dup2(out[1], STDOUT_FILENO);
-		execl(path, path, "call", NULL);
-		_exit(127);
-	}
-	close(out[1]);
-	if (read(out[0], got, sizeof(got) - 1) < 0)
-		got[0] = '\0';
-	close(out[0]);
-	got[strcspn(got, "\n")] = '\0';
-	waitpid(pid, &status, 0);
-	return WIFEXITED(status) && !WEXITSTATUS(status) && !strcmp(got, want);
+	return answer && !strcmp(answer, expected(program, "call"));
 }
 
 static void work(struct shared *shared, int number)
