@@ -89,7 +89,7 @@ vm:
 
 update:
 	selftests/vm/fetch --update $(KERNEL)
-	selftests/vm/mkroot --update $(KERNEL)
+	selftests/vm/mkroot --update
 
 clean:
 	find $(BUILD) -mindepth 1 -maxdepth 1 ! -name cache ! -name lock -exec rm -rf {} +

@@ -10,11 +10,19 @@ build=$top/build
 cache=$build/cache
 arch=${ARCH:-amd64}
 
-# Kernels we know: the version as people say it, the suite that carries it and
-# the metapackage that names its newest stock image (the architecture is added).
+# Kernels we know: the version, with the flavour if it is not the plain one, and
+# the suite that carries it. The first one's sources have what every kernel's
+# tests use.
 kernels='
-6.1	bookworm	linux-image
+6.1	bookworm
+6.12	bookworm
+6.12-rt	bookworm
+7.3	trixie-backports
 '
+source_kernel=6.1
+
+# The Debian whose programs every guest runs.
+root_suite=bookworm
 
 say()
 {
@@ -27,14 +35,14 @@ die()
 	exit 2
 }
 
-# kernel_row VERSION: print "suite metapackage" or fail.
-kernel_row()
+# kernel_suite KERNEL: print it or fail.
+kernel_suite()
 {
-	local version suite meta
+	local name suite
 
-	while read -r version suite meta; do
-		if [[ $version && $version == "$1" ]]; then
-			echo "$suite $meta"
+	while read -r name suite; do
+		if [[ $name && $name == "$1" ]]; then
+			echo "$suite"
 			return
 		fi
 	done <<< "$kernels"
@@ -90,25 +98,34 @@ mirror()
 	die "apt has no Debian archive configured; say MIRROR=<uri of one>"
 }
 
+# suite_sources SUITE: the lines of a sources.list for it and what it stands on.
+suite_sources()
+{
+	local base=${1%-backports} signed='' main security
+	local key=/usr/share/keyrings/debian-archive-keyring.gpg
+
+	[[ -e $key ]] && signed=" [signed-by=$key]"
+	main=$(mirror main)
+	security=$(mirror security)
+	cat <<-END
+	deb$signed $main $base main
+	deb$signed $main $base-updates main
+	deb$signed $security $base-security main
+	END
+	[[ $1 == "$base" ]] || echo "deb$signed $main $1 main"
+}
+
 # apt_setup SUITE [ARCH]: an apt that knows nothing but SUITE, for $arch. Leaves
 # its folder in $apt_dir and its configuration in $apt_conf; fetches nothing.
 apt_setup()
 {
-	local suite=$1 for=${2:-$arch} signed='' main security
-	local key=/usr/share/keyrings/debian-archive-keyring.gpg
+	local suite=$1 for=${2:-$arch}
 
 	apt_dir=$cache/apt/$suite-$for
 	apt_conf=$apt_dir/apt.conf
-	[[ -e $key ]] && signed=" [signed-by=$key]"
-	main=$(mirror main)
-	security=$(mirror security)
 	mkdir -p "$apt_dir"/{lists,archives}/partial
 	: > "$apt_dir/status"
-	cat > "$apt_dir/sources.list" <<-END
-	deb$signed $main $suite main
-	deb$signed $main $suite-updates main
-	deb$signed $security $suite-security main
-	END
+	suite_sources "$suite" > "$apt_dir/sources.list"
 	cat > "$apt_conf" <<-END
 	#clear APT::Update::Post-Invoke;
 	#clear APT::Update::Post-Invoke-Success;
