@@ -196,10 +196,10 @@ enum hugetext_why hugetext_apply(struct mm_struct *mm, pid_t tgid,
 			continue;
 		}
 
-		why = hugetext_rothp_begin(piece.file);
+		why = hugetext_mechanism_begin(piece.file);
 		if (why == HUGETEXT_WHY_OK) {
 			why = collapse(mm, tgid, &piece);
-			hugetext_rothp_end();
+			hugetext_mechanism_end();
 		} else {
 			report(tgid, piece.start, piece.end, why);
 		}

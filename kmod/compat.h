@@ -7,18 +7,22 @@
 #ifndef HUGETEXT_COMPAT_H
 #define HUGETEXT_COMPAT_H
 
+#include <linux/err.h>
 #include <linux/fs.h>
+#include <linux/fsnotify_backend.h>
 #include <linux/mm.h>
 #include <linux/pagemap.h>
 #include <linux/ptrace.h>
 #include <linux/rcupdate.h>
 #include <linux/version.h>
 
-/* The range that the tests prove. */
+/* The range that the tests prove: the first and the last kernel. */
+#define HUGETEXT_OLDEST	KERNEL_VERSION(6, 1, 0)
+#define HUGETEXT_NEWEST	KERNEL_VERSION(7, 3, 255)
+
 #if !defined(HUGETEXT_ANY_KERNEL) && \
-	(LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0) || \
-	 LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0))
-#error "hugetext supports Linux 6.1; KCFLAGS=-DHUGETEXT_ANY_KERNEL builds it all the same"
+	(LINUX_VERSION_CODE < HUGETEXT_OLDEST || LINUX_VERSION_CODE > HUGETEXT_NEWEST)
+#error "hugetext supports Linux 6.1 to 7.3; KCFLAGS=-DHUGETEXT_ANY_KERNEL builds it all the same"
 #endif
 
 #ifndef CONFIG_X86_64
@@ -29,10 +33,18 @@
 #error "hugetext needs a kernel with CONFIG_TRANSPARENT_HUGEPAGE"
 #endif
 
-/* do_mmap(file, addr, len, prot, flags, pgoff, ...) at its entry. */
+/* Before 6.6, do_mmap() took its VMA flags from nobody. */
+typedef unsigned long hugetext_mmap_without_flags(struct file *file, unsigned long addr,
+						  unsigned long len, unsigned long prot,
+						  unsigned long flags, unsigned long pgoff,
+						  unsigned long *populate, struct list_head *uf);
+#define HUGETEXT_MMAP_PGOFF \
+	(__builtin_types_compatible_p(typeof(do_mmap), hugetext_mmap_without_flags) ? 5 : 6)
+
+/* The file offset, in pages, that do_mmap() was called with, at its entry. */
 static inline unsigned long hugetext_mmap_pgoff(struct pt_regs *regs)
 {
-	return regs_get_kernel_argument(regs, 5);
+	return regs_get_kernel_argument(regs, HUGETEXT_MMAP_PGOFF);
 }
 
 static inline void hugetext_set_argument_1(struct pt_regs *regs, unsigned long value)
@@ -63,13 +75,39 @@ static inline void hugetext_wait_called_instead(void)
 /* The folio at @index with a reference, or NULL. Does not sleep. */
 static inline struct folio *hugetext_cached_folio(struct address_space *mapping, pgoff_t index)
 {
-	return filemap_get_folio(mapping, index);
+	struct folio *folio = filemap_get_folio(mapping, index);
+
+	return IS_ERR_OR_NULL(folio) ? NULL : folio;
 }
 
-/* PR_SET_THP_DISABLE */
-static inline bool hugetext_thp_disabled(struct mm_struct *mm)
+/* Does the kernel collapse text of any file that takes folios of PMD size? See Kbuild. */
+#ifdef HUGETEXT_NATIVE_KERNEL
+#define HUGETEXT_NATIVE	true
+static inline bool hugetext_takes_huge_folios(struct address_space *mapping)
 {
-	return test_bit(MMF_DISABLE_THP, &mm->flags);
+	return mapping_pmd_folio_support(mapping);
+}
+#else
+#define HUGETEXT_NATIVE	false
+static inline bool hugetext_takes_huge_folios(struct address_space *mapping)
+{
+	return false;
+}
+#endif
+
+/*
+ * PR_SET_THP_DISABLE, for the whole process or for all that was not advised
+ * otherwise. Locking: mmap lock, for reading.
+ */
+static inline bool hugetext_thp_disabled(struct vm_area_struct *vma)
+{
+#ifdef MMF_DISABLE_THP
+	return test_bit(MMF_DISABLE_THP, &vma->vm_mm->flags);
+#else
+	return mm_flags_test(MMF_DISABLE_THP_COMPLETELY, vma->vm_mm) ||
+	       (mm_flags_test(MMF_DISABLE_THP_EXCEPT_ADVISED, vma->vm_mm) &&
+		!(vma->vm_flags & VM_HUGEPAGE));
+#endif
 }
 
 /* Read a PMD that may change meanwhile; the caller holds the mmap lock. */
@@ -77,5 +115,90 @@ static inline pmd_t hugetext_read_pmd(pmd_t *pmd)
 {
 	return READ_ONCE(*pmd);
 }
+
+/* ---- For rothp.c alone, on the kernels that need it ---- */
+
+#ifndef HUGETEXT_NATIVE_KERNEL
+
+/* Will an open of this kind be missed by fsnotify? */
+static inline bool hugetext_opened_unseen(const struct file *file)
+{
+#ifdef FMODE_FSNOTIFY_NONE
+	/* Two bits there, and only one of their combinations means this. */
+	return FMODE_FSNOTIFY_NONE(file->f_mode);
+#else
+	return file->f_mode & FMODE_NONOTIFY;
+#endif
+}
+
+/*
+ * The function that keeps the collapse code from text, and its answer: that
+ * it may, or the set of folio orders that it may.
+ */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 8, 0)
+#define HUGETEXT_THP_CHECK	"hugepage_vma_check"
+
+static inline bool hugetext_thp_check_says_yes(struct pt_regs *regs)
+{
+	return regs_return_value(regs) & 0xff;
+}
+
+static inline void hugetext_thp_check_say_yes(struct pt_regs *regs)
+{
+	regs_set_return_value(regs, true);
+}
+#else
+#define HUGETEXT_THP_CHECK	"__thp_vma_allowable_orders"
+
+static inline bool hugetext_thp_check_says_yes(struct pt_regs *regs)
+{
+	return regs_return_value(regs) & BIT(HPAGE_PMD_ORDER);
+}
+
+static inline void hugetext_thp_check_say_yes(struct pt_regs *regs)
+{
+	regs_set_return_value(regs, BIT(HPAGE_PMD_ORDER));
+}
+#endif
+
+/*
+ * A group for FS_OPEN_PERM. Since 6.10 opens are only told to groups of that
+ * priority where the file system has a mark of one. Returns it or an ERR_PTR().
+ */
+static inline struct fsnotify_group *hugetext_alloc_open_group(const struct fsnotify_ops *ops)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 10, 0)
+	return fsnotify_alloc_group(ops, FSNOTIFY_GROUP_NOFS);
+#else
+	struct fsnotify_group *group = fsnotify_alloc_group(ops, 0);
+
+	if (!IS_ERR(group))
+		group->priority = FSNOTIFY_PRIO_CONTENT;
+	return group;
+#endif
+}
+
+/* The group's mark of an inode with a reference, or NULL. May sleep. */
+static inline struct fsnotify_mark *hugetext_find_inode_mark(struct inode *inode,
+							     struct fsnotify_group *group)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 10, 0)
+	return fsnotify_find_mark(&inode->i_fsnotify_marks, group);
+#else
+	return fsnotify_find_inode_mark(inode, group);
+#endif
+}
+
+/* Add a mark to an inode. May sleep. Returns 0 or a negative errno. */
+static inline int hugetext_add_inode_mark(struct fsnotify_mark *mark, struct inode *inode)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 10, 0)
+	return fsnotify_add_mark(mark, &inode->i_fsnotify_marks, FSNOTIFY_OBJ_TYPE_INODE, 0, NULL);
+#else
+	return fsnotify_add_inode_mark(mark, inode, 0);
+#endif
+}
+
+#endif /* !HUGETEXT_NATIVE_KERNEL */
 
 #endif /* HUGETEXT_COMPAT_H */

@@ -141,44 +141,87 @@ enum hugetext_why hugetext_apply(struct mm_struct *mm, pid_t tgid,
 /* Of two reasons the one to go by: a passing one asks for a retry. Any context. */
 enum hugetext_why hugetext_why_weightier(enum hugetext_why a, enum hugetext_why b);
 
-/* ---- rothp.c ---- */
+/* ---- mechanism.c ---- */
 
 /* Decide how this kernel can keep text of files on huge pages. May sleep. */
-void hugetext_rothp_init(void);
+void hugetext_mechanism_init(void);
 
-/* Drop every huge page that rothp let in, and all marks. May sleep. */
-void hugetext_rothp_exit(void);
+/* Drop every huge page that the kernel could not have made alone. May sleep. */
+void hugetext_mechanism_exit(void);
 
 /* Make the kernel's own collapse code accept text. May sleep. */
-void hugetext_rothp_arm(void);
+void hugetext_mechanism_arm(void);
 
 /* Let in no more. What is huge stays huge and guarded. May sleep. */
-void hugetext_rothp_disarm(void);
+void hugetext_mechanism_disarm(void);
 
 /**
- * hugetext_rothp_file_why() - can text of this file be on huge pages?
+ * hugetext_mechanism_file_why() - can text of this file be on huge pages?
  * @file: a mapped file
  *
  * Any context. Return: HUGETEXT_WHY_OK or the reason.
  */
-enum hugetext_why hugetext_rothp_file_why(struct file *file);
+enum hugetext_why hugetext_mechanism_file_why(struct file *file);
 
 /**
- * hugetext_rothp_begin() - guard a file before its text is collapsed
+ * hugetext_mechanism_begin() - prepare a file before its text is collapsed
  * @file: a mapped file, the caller holds a reference
  *
  * Where the kernel needs rothp for the file, writers are noticed from here
- * on. khugetextd only, may sleep; pair with hugetext_rothp_end().
+ * on. khugetextd only, may sleep; pair with hugetext_mechanism_end().
  *
  * Return: HUGETEXT_WHY_OK, or the reason why its text must stay small.
  */
-enum hugetext_why hugetext_rothp_begin(struct file *file);
+enum hugetext_why hugetext_mechanism_begin(struct file *file);
 
 /* The collapse is over. khugetextd only. */
+void hugetext_mechanism_end(void);
+
+/* native, READ_ONLY_THP, rothp or none; set by hugetext_mechanism_init(). */
+const char *hugetext_mechanism_word(void);
+
+/* ---- rothp.c, not built for kernels that need no help; mechanism.c alone calls it ---- */
+
+#ifndef HUGETEXT_NATIVE_KERNEL
+
+/* Can it work on this kernel? Any context. */
+bool hugetext_rothp_possible(void);
+
+/* Guard writers and answer for the kernel. May sleep. Return: 0, or -ENOENT for a missing hook. */
+int hugetext_rothp_arm(void);
+
+/* The other half of hugetext_mechanism_disarm(). May sleep. */
+void hugetext_rothp_disarm(void);
+
+/* Drop every huge page that was let in, and all marks. May sleep. */
+void hugetext_rothp_exit(void);
+
+/* hugetext_mechanism_file_why() of a file that is not on tmpfs. Any context. */
+enum hugetext_why hugetext_rothp_file_why(struct file *file);
+
+/* hugetext_mechanism_begin() of such a file, and its end. khugetextd only, may sleep. */
+enum hugetext_why hugetext_rothp_begin(struct file *file);
 void hugetext_rothp_end(void);
 
-/* native, READ_ONLY_THP, rothp or none; set by hugetext_rothp_init(). */
-const char *hugetext_rothp_mechanism(void);
+#else
+
+static inline bool hugetext_rothp_possible(void) { return false; }
+static inline int hugetext_rothp_arm(void) { return -ENOENT; }
+static inline void hugetext_rothp_disarm(void) { }
+static inline void hugetext_rothp_exit(void) { }
+static inline void hugetext_rothp_end(void) { }
+
+static inline enum hugetext_why hugetext_rothp_file_why(struct file *file)
+{
+	return HUGETEXT_WHY_FILESYSTEM;
+}
+
+static inline enum hugetext_why hugetext_rothp_begin(struct file *file)
+{
+	return HUGETEXT_WHY_FILESYSTEM;
+}
+
+#endif /* HUGETEXT_NATIVE_KERNEL */
 
 /* ---- tally.c ---- */
 

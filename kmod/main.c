@@ -17,7 +17,7 @@ static DEFINE_MUTEX(switch_lock);
 
 static void start_file_text(void)
 {
-	hugetext_rothp_arm();
+	hugetext_mechanism_arm();
 	hugetext_track_arm();
 	hugetext_align_arm();
 }
@@ -26,7 +26,7 @@ static void stop_file_text(void)
 {
 	hugetext_align_disarm();
 	hugetext_track_disarm();
-	hugetext_rothp_disarm();
+	hugetext_mechanism_disarm();
 }
 
 static int switch_to(unsigned int enabled)
@@ -53,10 +53,10 @@ static int __init hugetext_init(void)
 		return -ENODEV;
 	}
 	hugetext_ksym_init();
-	hugetext_rothp_init();
+	hugetext_mechanism_init();
 	err = hugetext_track_init();
 	if (err)
-		goto undo_rothp;
+		goto undo_mechanism;
 	/* Before the file is there: a write must not be undone by this. */
 	switch_to(hugetext_knobs_at_load());
 	err = hugetext_knobs_init(switch_to);
@@ -64,14 +64,14 @@ static int __init hugetext_init(void)
 		goto undo_track;
 	hugetext_tally_init();
 	pr_info("loaded, mechanism %s, hugetext_enabled %u\n",
-		hugetext_rothp_mechanism(), READ_ONCE(hugetext_settings.enabled));
+		hugetext_mechanism_word(), READ_ONCE(hugetext_settings.enabled));
 	return 0;
 
 undo_track:
 	switch_to(0);
 	hugetext_track_exit();
-undo_rothp:
-	hugetext_rothp_exit();
+undo_mechanism:
+	hugetext_mechanism_exit();
 	return err;
 }
 
@@ -81,7 +81,7 @@ static void __exit hugetext_exit(void)
 	switch_to(0);
 	hugetext_tally_exit();
 	hugetext_track_exit();
-	hugetext_rothp_exit();
+	hugetext_mechanism_exit();
 }
 
 module_init(hugetext_init);

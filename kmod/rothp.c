@@ -30,19 +30,13 @@
 #include <linux/fsnotify_backend.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
-#include <linux/magic.h>
 #include <linux/module.h>
-#include <linux/moduleparam.h>
 #include <linux/slab.h>
 
 #include "compat.h"
 #include "hugetext.h"
 #include "trace.h"
 #include "vma.h"
-
-static bool use_rothp = true;
-module_param_named(rothp, use_rothp, bool, 0444);
-MODULE_PARM_DESC(rothp, "supply READ_ONLY_THP_FOR_FS where the kernel lacks it");
 
 #define REGION_PAGES	(HUGETEXT_REGION_SIZE >> PAGE_SHIFT)
 
@@ -52,14 +46,6 @@ MODULE_PARM_DESC(rothp, "supply READ_ONLY_THP_FOR_FS where the kernel lacks it")
 /* A folio that cannot be dropped is one that somebody just looks at. */
 #define MAX_DROP_TRIES	10
 #define DROP_PAUSE	20	/* ms */
-
-enum mechanism {
-	NONE,		/* only tmpfs, whose large folios every kernel knows */
-	READ_ONLY_THP,	/* the kernel's own option */
-	ROTHP,		/* ours */
-};
-
-static enum mechanism mechanism;
 
 /* What does not work without any one of this room's hooks. */
 static const char lost[] = "text stays small on file systems without large folios";
@@ -230,7 +216,7 @@ static enum hugetext_why guard_file(struct file *file)
 	struct guard *guard;
 	int err;
 
-	mark = fsnotify_find_mark(&inode->i_fsnotify_marks, group);
+	mark = hugetext_find_inode_mark(inode, group);
 	if (mark) {
 		fsnotify_put_mark(mark);
 		return HUGETEXT_WHY_OK;
@@ -250,8 +236,7 @@ static enum hugetext_why guard_file(struct file *file)
 	list_add(&guard->list, &guards);
 	spin_unlock(&guards_lock);
 
-	err = fsnotify_add_mark(&guard->mark, &inode->i_fsnotify_marks,
-				FSNOTIFY_OBJ_TYPE_INODE, 0, NULL);
+	err = hugetext_add_inode_mark(&guard->mark, inode);
 	if (err) {
 		freeing_mark(&guard->mark, group);
 		fsnotify_put_mark(&guard->mark);
@@ -359,7 +344,7 @@ static int open_handler(struct kprobe *probe, struct pt_regs *regs)
 	unsigned int seen = 0;
 	pgoff_t index;
 
-	if ((file->f_mode & (FMODE_WRITE | FMODE_NONOTIFY)) != (FMODE_WRITE | FMODE_NONOTIFY))
+	if (!(file->f_mode & FMODE_WRITE) || !hugetext_opened_unseen(file))
 		return 0;
 	if (!(READ_ONCE(inode->i_fsnotify_mask) & FS_OPEN_PERM))
 		return 0;
@@ -431,7 +416,7 @@ static int check_return(struct kretprobe_instance *instance, struct pt_regs *reg
 	struct vm_area_struct *vma = *(struct vm_area_struct **)instance->data;
 	uint64_t first, last;
 
-	if (regs_return_value(regs) & 0xff)
+	if (hugetext_thp_check_says_yes(regs))
 		return 0;
 	if (!hugetext_vma_is_text(vma) || file_inode(vma->vm_file) != READ_ONCE(collapsing))
 		return 0;
@@ -440,7 +425,7 @@ static int check_return(struct kretprobe_instance *instance, struct pt_regs *reg
 		return 0;
 	if (hugetext_vma_regions(vma, &first, &last) != HUGETEXT_WHY_OK)
 		return 0;
-	regs_set_return_value(regs, 1);
+	hugetext_thp_check_say_yes(regs);
 	return 0;
 }
 NOKPROBE_SYMBOL(check_return);
@@ -453,11 +438,11 @@ static int arm_check_probe(void)
 	int err = -ENOENT;
 
 	memset(&check_probe, 0, sizeof(check_probe));
-	check_probe.kp.symbol_name = "hugepage_vma_check";
+	check_probe.kp.symbol_name = HUGETEXT_THP_CHECK;
 	check_probe.entry_handler = check_entry;
 	check_probe.handler = check_return;
 	check_probe.data_size = sizeof(struct vm_area_struct *);
-	if (hugetext_hook_wanted("hugepage_vma_check"))
+	if (hugetext_hook_wanted(HUGETEXT_THP_CHECK))
 		err = register_kretprobe(&check_probe);
 	check_armed = !err;
 	return err;
@@ -481,8 +466,11 @@ static bool is_candidate(const struct bug_entry *bug)
 {
 	static const char suffix[] = "linux/pagemap.h";
 	const char *file = (const char *)&bug->file_disp + bug->file_disp;
-	size_t len = strlen(file);
+	size_t len;
 
+	/* A string elsewhere, and not a part of the entry as a checking strlen() thinks. */
+	OPTIMIZER_HIDE_VAR(file);
+	len = strlen(file);
 	if (!(bug->flags & BUGFLAG_WARNING) || !(bug->flags & BUGFLAG_ONCE))
 		return false;
 	return len >= strlen(suffix) && !strcmp(file + len - strlen(suffix), suffix);
@@ -545,17 +533,6 @@ static void restore_warnings(void)
 
 /* ---- The room's doors ---- */
 
-const char *hugetext_rothp_mechanism(void)
-{
-	static const char * const words[] = {
-		[NONE] = "none",
-		[READ_ONLY_THP] = "READ_ONLY_THP",
-		[ROTHP] = "rothp",
-	};
-
-	return words[READ_ONCE(mechanism)];
-}
-
 /*
  * Everything that guards writers must be in place before anything is let in;
  * it stays until the last huge folio is gone.
@@ -569,7 +546,7 @@ static int start_guarding(void)
 	err = hugetext_hook("security_file_open", lost, arm_open_probe());
 	if (err)
 		return err;
-	group = fsnotify_alloc_group(&guard_ops, FSNOTIFY_GROUP_NOFS);
+	group = hugetext_alloc_open_group(&guard_ops);
 	if (IS_ERR(group)) {
 		err = PTR_ERR(group);
 		group = NULL;
@@ -577,7 +554,7 @@ static int start_guarding(void)
 	return hugetext_hook("fsnotify", lost, err);
 }
 
-static void stop_guarding(void)
+void hugetext_rothp_exit(void)
 {
 	if (group) {
 		release_all_guards();
@@ -595,35 +572,20 @@ static void stop_guarding(void)
 	restore_warnings();
 }
 
-void hugetext_rothp_init(void)
+bool hugetext_rothp_possible(void)
 {
-	if (IS_ENABLED(CONFIG_READ_ONLY_THP_FOR_FS)) {
-		mechanism = READ_ONLY_THP;
-		return;
-	}
 	/* With DEBUG_VM the collapse of a file is a BUG in such a kernel. */
-	if (use_rothp && !IS_ENABLED(CONFIG_DEBUG_VM) &&
-	    IS_ENABLED(CONFIG_FANOTIFY_ACCESS_PERMISSIONS))
-		mechanism = ROTHP;
-	else if (use_rothp)
-		pr_info("rothp is not possible on this kernel: only text on tmpfs is served\n");
+	return !IS_ENABLED(CONFIG_DEBUG_VM) && IS_ENABLED(CONFIG_FANOTIFY_ACCESS_PERMISSIONS);
 }
 
-void hugetext_rothp_exit(void)
+int hugetext_rothp_arm(void)
 {
-	stop_guarding();
-}
-
-void hugetext_rothp_arm(void)
-{
-	if (mechanism != ROTHP)
-		return;
 	if (!group && start_guarding()) {
-		stop_guarding();
-		mechanism = NONE;
-		return;
+		hugetext_rothp_exit();
+		return -ENOENT;
 	}
-	hugetext_hook("hugepage_vma_check", lost, arm_check_probe());
+	hugetext_hook(HUGETEXT_THP_CHECK, lost, arm_check_probe());
+	return 0;
 }
 
 void hugetext_rothp_disarm(void)
@@ -633,11 +595,6 @@ void hugetext_rothp_disarm(void)
 	check_armed = false;
 	unregister_kretprobe(&check_probe);
 	hugetext_tally_total(HUGETEXT_TOTAL_MISSED_PROBES, check_probe.nmissed);
-}
-
-static bool is_tmpfs(struct inode *inode)
-{
-	return inode->i_sb->s_magic == TMPFS_MAGIC;
 }
 
 /*
@@ -657,20 +614,10 @@ enum hugetext_why hugetext_rothp_file_why(struct file *file)
 {
 	struct inode *inode = file_inode(file);
 
-	if (!hugetext_can_madvise())
-		return HUGETEXT_WHY_NO_HOOK;
-	/* memfds are on a tmpfs of the kernel's own; code there is a JIT's. */
-	if (is_tmpfs(inode))
-		return inode->i_sb->s_flags & SB_KERNMOUNT ? HUGETEXT_WHY_ANONYMOUS_FILE :
-							     HUGETEXT_WHY_OK;
-	if (mechanism == READ_ONLY_THP)
-		return HUGETEXT_WHY_OK;
-	if (mechanism != ROTHP)
-		return HUGETEXT_WHY_FILESYSTEM;
 	if (!check_armed)
 		return HUGETEXT_WHY_NO_HOOK;
 	/* Opened through a file system on top, whose opens fsnotify sees there. */
-	if ((file->f_mode & FMODE_NONOTIFY) || d_inode(file->f_path.dentry) != inode)
+	if (hugetext_opened_unseen(file) || d_inode(file->f_path.dentry) != inode)
 		return HUGETEXT_WHY_UNSEEN_WRITER;
 	/* Large folios of its own: their warnings and writers are other ones. */
 	if (!is_proven(inode) || mapping_large_folio_support(file->f_mapping))
@@ -680,11 +627,8 @@ enum hugetext_why hugetext_rothp_file_why(struct file *file)
 
 enum hugetext_why hugetext_rothp_begin(struct file *file)
 {
-	enum hugetext_why why = hugetext_rothp_file_why(file);
+	enum hugetext_why why = guard_file(file);
 
-	if (why != HUGETEXT_WHY_OK || is_tmpfs(file_inode(file)) || mechanism != ROTHP)
-		return why;
-	why = guard_file(file);
 	if (why == HUGETEXT_WHY_OK)
 		WRITE_ONCE(collapsing, file_inode(file));
 	return why;

@@ -78,7 +78,7 @@ static unsigned long survey_vma(struct vm_area_struct *vma, unsigned long from, 
 
 	why = hugetext_vma_why(vma);
 	if (why == HUGETEXT_WHY_OK)
-		why = hugetext_rothp_file_why(vma->vm_file);
+		why = hugetext_mechanism_file_why(vma->vm_file);
 
 	/* Pages past the end of the file are SIGBUS, and never huge. */
 	size = PAGE_ALIGN(i_size_read(file_inode(vma->vm_file)));

@@ -64,7 +64,7 @@ DEFINE_SHOW_ATTRIBUTE(counters);
 
 static int status_show(struct seq_file *m, void *unused)
 {
-	seq_printf(m, "mechanism %s\n", hugetext_rothp_mechanism());
+	seq_printf(m, "mechanism %s\n", hugetext_mechanism_word());
 	seq_printf(m, "kernel %s\n", init_utsname()->release);
 	hugetext_hooks_show(m);
 	return 0;

@@ -43,7 +43,7 @@ static inline enum hugetext_why hugetext_vma_why(struct vm_area_struct *vma)
 		return HUGETEXT_WHY_FILESYSTEM;
 	if (vma->vm_flags & VM_NOHUGEPAGE)
 		return HUGETEXT_WHY_NO_HUGEPAGE;
-	if (hugetext_thp_disabled(vma->vm_mm))
+	if (hugetext_thp_disabled(vma))
 		return HUGETEXT_WHY_THP_DISABLED;
 	if (userfaultfd_armed(vma))
 		return HUGETEXT_WHY_USERFAULTFD;

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * How this kernel can keep text of files on huge pages, and of which files.
+ * A kernel does it by itself for file systems with folios of that size, or
+ * with an option for read-only files, or needs rothp, which adds that option.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/magic.h>
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+
+#include "compat.h"
+#include "hugetext.h"
+
+static bool use_rothp = true;
+module_param_named(rothp, use_rothp, bool, 0444);
+MODULE_PARM_DESC(rothp, "supply READ_ONLY_THP_FOR_FS where the kernel lacks it");
+
+enum mechanism {
+	NONE,		/* only tmpfs, whose large folios every kernel knows */
+	NATIVE,		/* file systems with folios of PMD size */
+	READ_ONLY_THP,	/* the kernel's own option */
+	ROTHP,		/* ours */
+};
+
+static enum mechanism mechanism;
+
+const char *hugetext_mechanism_word(void)
+{
+	static const char * const words[] = {
+		[NONE] = "none",
+		[NATIVE] = "native",
+		[READ_ONLY_THP] = "READ_ONLY_THP",
+		[ROTHP] = "rothp",
+	};
+
+	return words[READ_ONCE(mechanism)];
+}
+
+void hugetext_mechanism_init(void)
+{
+	if (HUGETEXT_NATIVE) {
+		mechanism = NATIVE;
+		return;
+	}
+	if (IS_ENABLED(CONFIG_READ_ONLY_THP_FOR_FS)) {
+		mechanism = READ_ONLY_THP;
+		return;
+	}
+	if (use_rothp && hugetext_rothp_possible())
+		mechanism = ROTHP;
+	else if (use_rothp)
+		pr_info("rothp is not possible on this kernel: only text on tmpfs is served\n");
+}
+
+void hugetext_mechanism_exit(void)
+{
+	hugetext_rothp_exit();
+}
+
+void hugetext_mechanism_arm(void)
+{
+	if (mechanism == ROTHP && hugetext_rothp_arm())
+		WRITE_ONCE(mechanism, NONE);
+}
+
+void hugetext_mechanism_disarm(void)
+{
+	hugetext_rothp_disarm();
+}
+
+static bool is_tmpfs(struct inode *inode)
+{
+	return inode->i_sb->s_magic == TMPFS_MAGIC;
+}
+
+enum hugetext_why hugetext_mechanism_file_why(struct file *file)
+{
+	struct inode *inode = file_inode(file);
+
+	if (!hugetext_can_madvise())
+		return HUGETEXT_WHY_NO_HOOK;
+	/* memfds are on a tmpfs of the kernel's own; code there is a JIT's. */
+	if (is_tmpfs(inode))
+		return inode->i_sb->s_flags & SB_KERNMOUNT ? HUGETEXT_WHY_ANONYMOUS_FILE :
+							     HUGETEXT_WHY_OK;
+	switch (READ_ONCE(mechanism)) {
+	case NATIVE:
+		return hugetext_takes_huge_folios(file->f_mapping) ? HUGETEXT_WHY_OK :
+								      HUGETEXT_WHY_FILESYSTEM;
+	case READ_ONLY_THP:
+		return HUGETEXT_WHY_OK;
+	case ROTHP:
+		return hugetext_rothp_file_why(file);
+	case NONE:
+		break;
+	}
+	return HUGETEXT_WHY_FILESYSTEM;
+}
+
+enum hugetext_why hugetext_mechanism_begin(struct file *file)
+{
+	enum hugetext_why why = hugetext_mechanism_file_why(file);
+
+	if (why != HUGETEXT_WHY_OK || is_tmpfs(file_inode(file)) || mechanism != ROTHP)
+		return why;
+	return hugetext_rothp_begin(file);
+}
+
+void hugetext_mechanism_end(void)
+{
+	hugetext_rothp_end();
+}
