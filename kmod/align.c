@@ -69,7 +69,7 @@ static enum hugetext_why read_layout(struct file *file, struct hugetext_layout *
 				     bool *dynamic)
 {
 	char headers[HEADERS_AT_ONCE * sizeof(Elf64_Phdr)];
-	struct address_space *mapping = file->f_mapping;
+	struct address_space *mapping = hugetext_data_mapping(file);
 	struct hugetext_elf elf;
 	unsigned int i;
 

@@ -7,10 +7,12 @@
 #ifndef HUGETEXT_COMPAT_H
 #define HUGETEXT_COMPAT_H
 
+#include <linux/dcache.h>
 #include <linux/err.h>
 #include <linux/fs.h>
 #include <linux/fsnotify_backend.h>
 #include <linux/mm.h>
+#include <linux/module.h>
 #include <linux/pagemap.h>
 #include <linux/ptrace.h>
 #include <linux/rcupdate.h>
@@ -62,6 +64,12 @@ static inline void hugetext_call_instead(struct pt_regs *regs, void *function)
 	instruction_pointer_set(regs, (unsigned long)function);
 }
 
+/* At the entry of a function: was it called by this module's own code? */
+static inline bool hugetext_called_from(struct pt_regs *regs, const struct module *module)
+{
+	return within_module(regs_get_kernel_stack_nth(regs, 0), module);
+}
+
 /* Wait until no task is in a function that it was sent to like that. Sleeps. */
 static inline void hugetext_wait_called_instead(void)
 {
@@ -78,6 +86,22 @@ static inline struct folio *hugetext_cached_folio(struct address_space *mapping,
 	struct folio *folio = filemap_get_folio(mapping, index);
 
 	return IS_ERR_OR_NULL(folio) ? NULL : folio;
+}
+
+/*
+ * Where the pages of a file are cached: those of a file opened through
+ * overlayfs are the underlying file's. Does not sleep.
+ */
+static inline struct address_space *hugetext_data_mapping(struct file *file)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 9, 0)
+	struct dentry *real = d_real(file->f_path.dentry, NULL);
+#else
+	/* The other type may sleep, and differs only where data and metadata lie apart. */
+	struct dentry *real = d_real(file->f_path.dentry, D_REAL_METADATA);
+#endif
+
+	return d_inode(real)->i_mapping;
 }
 
 /* Does the kernel collapse text of any file that takes folios of PMD size? See Kbuild. */
@@ -116,6 +140,46 @@ static inline pmd_t hugetext_read_pmd(pmd_t *pmd)
 	return READ_ONCE(*pmd);
 }
 
+/*
+ * A group of marks, perhaps with FS_OPEN_PERM: since 6.10 opens are only told
+ * where the file system has a mark of a group of that priority. Returns it or
+ * an ERR_PTR().
+ */
+static inline struct fsnotify_group *hugetext_alloc_group(const struct fsnotify_ops *ops,
+							  bool with_open_perm)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 10, 0)
+	return fsnotify_alloc_group(ops, FSNOTIFY_GROUP_NOFS);
+#else
+	struct fsnotify_group *group = fsnotify_alloc_group(ops, 0);
+
+	if (!IS_ERR(group) && with_open_perm)
+		group->priority = FSNOTIFY_PRIO_CONTENT;
+	return group;
+#endif
+}
+
+/* The group's mark of an inode with a reference, or NULL. May sleep. */
+static inline struct fsnotify_mark *hugetext_find_inode_mark(struct inode *inode,
+							     struct fsnotify_group *group)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 10, 0)
+	return fsnotify_find_mark(&inode->i_fsnotify_marks, group);
+#else
+	return fsnotify_find_inode_mark(inode, group);
+#endif
+}
+
+/* Add a mark to an inode. May sleep. Returns 0 or a negative errno. */
+static inline int hugetext_add_inode_mark(struct fsnotify_mark *mark, struct inode *inode)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 10, 0)
+	return fsnotify_add_mark(mark, &inode->i_fsnotify_marks, FSNOTIFY_OBJ_TYPE_INODE, 0, NULL);
+#else
+	return fsnotify_add_inode_mark(mark, inode, 0);
+#endif
+}
+
 /* ---- For rothp.c alone, on the kernels that need it ---- */
 
 #ifndef HUGETEXT_NATIVE_KERNEL
@@ -130,6 +194,9 @@ static inline bool hugetext_opened_unseen(const struct file *file)
 	return file->f_mode & FMODE_NONOTIFY;
 #endif
 }
+
+/* Does collapse_file() take folios that are large, but not huge, as it finds them? */
+#define HUGETEXT_COLLAPSES_LARGE_FOLIOS	(LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0))
 
 /*
  * The function that keeps the collapse code from text, and its answer: that
@@ -160,44 +227,6 @@ static inline void hugetext_thp_check_say_yes(struct pt_regs *regs)
 	regs_set_return_value(regs, BIT(HPAGE_PMD_ORDER));
 }
 #endif
-
-/*
- * A group for FS_OPEN_PERM. Since 6.10 opens are only told to groups of that
- * priority where the file system has a mark of one. Returns it or an ERR_PTR().
- */
-static inline struct fsnotify_group *hugetext_alloc_open_group(const struct fsnotify_ops *ops)
-{
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 10, 0)
-	return fsnotify_alloc_group(ops, FSNOTIFY_GROUP_NOFS);
-#else
-	struct fsnotify_group *group = fsnotify_alloc_group(ops, 0);
-
-	if (!IS_ERR(group))
-		group->priority = FSNOTIFY_PRIO_CONTENT;
-	return group;
-#endif
-}
-
-/* The group's mark of an inode with a reference, or NULL. May sleep. */
-static inline struct fsnotify_mark *hugetext_find_inode_mark(struct inode *inode,
-							     struct fsnotify_group *group)
-{
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 10, 0)
-	return fsnotify_find_mark(&inode->i_fsnotify_marks, group);
-#else
-	return fsnotify_find_inode_mark(inode, group);
-#endif
-}
-
-/* Add a mark to an inode. May sleep. Returns 0 or a negative errno. */
-static inline int hugetext_add_inode_mark(struct fsnotify_mark *mark, struct inode *inode)
-{
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 10, 0)
-	return fsnotify_add_mark(mark, &inode->i_fsnotify_marks, FSNOTIFY_OBJ_TYPE_INODE, 0, NULL);
-#else
-	return fsnotify_add_inode_mark(mark, inode, 0);
-#endif
-}
 
 #endif /* !HUGETEXT_NATIVE_KERNEL */
 

@@ -180,6 +180,45 @@ void hugetext_mechanism_end(void);
 /* native, READ_ONLY_THP, rothp or none; set by hugetext_mechanism_init(). */
 const char *hugetext_mechanism_word(void);
 
+/* ---- files.c; mechanism.c and rothp.c alone call it ---- */
+
+/* Make the set of files, of guarded ones too? May sleep. Return: 0 or a negative errno. */
+int hugetext_files_init(bool guarded);
+
+/* Take back all huge pages of all files; khugetextd has stopped. May sleep. */
+void hugetext_files_exit(void);
+
+/**
+ * hugetext_files_begin() - remember a file before its text is collapsed
+ * @inode: the file, the caller holds a reference
+ * @guarded: writers must be noticed from here on, and there must be none
+ *
+ * khugetextd only, may sleep; pair with hugetext_files_end().
+ *
+ * Return: HUGETEXT_WHY_OK or why it must not be collapsed.
+ */
+enum hugetext_why hugetext_files_begin(struct inode *inode, bool guarded);
+
+/* The collapse is over. khugetextd only. */
+void hugetext_files_end(void);
+
+/* Is text of this file being collapsed at this moment? Any context. */
+bool hugetext_files_collapsing(struct inode *inode);
+
+/*
+ * Need nothing be done before somebody, counted in i_writecount, may write to
+ * this file? Does not sleep.
+ */
+bool hugetext_files_writable(struct inode *inode);
+
+/**
+ * hugetext_files_make_writable() - somebody is about to be able to write
+ * @inode: the file, with that somebody counted in i_writecount
+ *
+ * May sleep. Return: 0, or -ETXTBSY when that is not safe.
+ */
+int hugetext_files_make_writable(struct inode *inode);
+
 /* ---- rothp.c, not built for kernels that need no help; mechanism.c alone calls it ---- */
 
 #ifndef HUGETEXT_NATIVE_KERNEL
@@ -193,15 +232,11 @@ int hugetext_rothp_arm(void);
 /* The other half of hugetext_mechanism_disarm(). May sleep. */
 void hugetext_rothp_disarm(void);
 
-/* Drop every huge page that was let in, and all marks. May sleep. */
+/* Stop guarding, after the last huge page is gone. May sleep. */
 void hugetext_rothp_exit(void);
 
 /* hugetext_mechanism_file_why() of a file that is not on tmpfs. Any context. */
 enum hugetext_why hugetext_rothp_file_why(struct file *file);
-
-/* hugetext_mechanism_begin() of such a file, and its end. khugetextd only, may sleep. */
-enum hugetext_why hugetext_rothp_begin(struct file *file);
-void hugetext_rothp_end(void);
 
 #else
 
@@ -209,14 +244,8 @@ static inline bool hugetext_rothp_possible(void) { return false; }
 static inline int hugetext_rothp_arm(void) { return -ENOENT; }
 static inline void hugetext_rothp_disarm(void) { }
 static inline void hugetext_rothp_exit(void) { }
-static inline void hugetext_rothp_end(void) { }
 
 static inline enum hugetext_why hugetext_rothp_file_why(struct file *file)
-{
-	return HUGETEXT_WHY_FILESYSTEM;
-}
-
-static inline enum hugetext_why hugetext_rothp_begin(struct file *file)
 {
 	return HUGETEXT_WHY_FILESYSTEM;
 }
@@ -233,7 +262,7 @@ static inline enum hugetext_why hugetext_rothp_begin(struct file *file)
 	X(COLLAPSED,		"collapsed_regions")				\
 	X(RETRIES,		"retries")					\
 	X(SWEEPS,		"sweeps")					\
-	X(GUARDED_FILES,	"guarded_files")				\
+	X(SERVED_FILES,		"served_files")				\
 	X(DROPPED,		"dropped_regions")				\
 	X(REFUSED_OPENS,	"refused_opens")				\
 	X(MISSED_PROBES,	"missed_probes")
@@ -299,6 +328,14 @@ int hugetext_do_madvise(struct mm_struct *mm, unsigned long start, size_t len, i
 
 /* Is hugetext_do_madvise() of any use? Any context. */
 bool hugetext_can_madvise(void);
+
+/*
+ * The kernel's security_file_open(), for who was called in its place. Context
+ * and return value are that function's.
+ */
+int hugetext_security_file_open(struct file *file);
+/* Say where it is, before anybody is called in its place. May sleep. */
+void hugetext_set_security_file_open(void *address);
 
 /* The address of a kernel symbol, data too, or 0. May sleep. */
 unsigned long hugetext_symbol(const char *name);

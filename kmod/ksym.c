@@ -36,12 +36,15 @@ static DEFINE_MUTEX(hooks_lock);
 
 typedef unsigned long lookup_name_fn(const char *name);
 typedef int madvise_fn(struct mm_struct *mm, unsigned long start, size_t len, int behavior);
+typedef int file_open_fn(struct file *file);
 
 static madvise_fn madvise_not_found;
 static lookup_name_fn name_not_found;
+static file_open_fn file_open_not_found;
 
 DEFINE_STATIC_CALL(hugetext_kernel_madvise, madvise_not_found);
 DEFINE_STATIC_CALL(hugetext_kernel_lookup_name, name_not_found);
+DEFINE_STATIC_CALL(hugetext_kernel_security_file_open, file_open_not_found);
 
 static bool madvise_found;
 
@@ -53,6 +56,11 @@ static int madvise_not_found(struct mm_struct *mm, unsigned long start, size_t l
 static unsigned long name_not_found(const char *name)
 {
 	return 0;
+}
+
+static int file_open_not_found(struct file *file)
+{
+	return -ETXTBSY;
 }
 
 bool hugetext_hook_wanted(const char *name)
@@ -148,6 +156,16 @@ int hugetext_do_madvise(struct mm_struct *mm, unsigned long start, size_t len, i
 bool hugetext_can_madvise(void)
 {
 	return madvise_found;
+}
+
+void hugetext_set_security_file_open(void *address)
+{
+	static_call_update(hugetext_kernel_security_file_open, (file_open_fn *)address);
+}
+
+int hugetext_security_file_open(struct file *file)
+{
+	return static_call(hugetext_kernel_security_file_open)(file);
 }
 
 unsigned long hugetext_symbol(const char *name)

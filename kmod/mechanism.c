@@ -9,6 +9,7 @@
 #include <linux/magic.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
+#include <linux/pagemap.h>
 
 #include "compat.h"
 #include "hugetext.h"
@@ -25,6 +26,11 @@ enum mechanism {
 };
 
 static enum mechanism mechanism;
+
+/* Is there a set of files to take huge pages back from? */
+static bool remembering;
+
+static const char lost[] = "only text on tmpfs becomes huge";
 
 const char *hugetext_mechanism_word(void)
 {
@@ -56,12 +62,17 @@ void hugetext_mechanism_init(void)
 
 void hugetext_mechanism_exit(void)
 {
+	if (remembering)
+		hugetext_files_exit();
+	remembering = false;
 	hugetext_rothp_exit();
 }
 
 void hugetext_mechanism_arm(void)
 {
-	if (mechanism == ROTHP && hugetext_rothp_arm())
+	if (mechanism != NONE && !remembering)
+		remembering = !hugetext_hook("fsnotify", lost, hugetext_files_init(!HUGETEXT_NATIVE));
+	if (!remembering || (mechanism == ROTHP && hugetext_rothp_arm()))
 		WRITE_ONCE(mechanism, NONE);
 }
 
@@ -99,16 +110,28 @@ enum hugetext_why hugetext_mechanism_file_why(struct file *file)
 	return HUGETEXT_WHY_FILESYSTEM;
 }
 
+/*
+ * Without the kernel's help all writers must be noticed. With its option, and
+ * large folios, it looks for writers too early; see files.c.
+ */
+static bool must_be_guarded(struct inode *inode)
+{
+	return mechanism == ROTHP ||
+	       (mechanism == READ_ONLY_THP && mapping_large_folio_support(inode->i_mapping));
+}
+
 enum hugetext_why hugetext_mechanism_begin(struct file *file)
 {
 	enum hugetext_why why = hugetext_mechanism_file_why(file);
+	struct inode *inode = file_inode(file);
 
-	if (why != HUGETEXT_WHY_OK || is_tmpfs(file_inode(file)) || mechanism != ROTHP)
+	/* Huge pages of tmpfs are the only copy of what they hold: they stay. */
+	if (why != HUGETEXT_WHY_OK || is_tmpfs(inode))
 		return why;
-	return hugetext_rothp_begin(file);
+	return hugetext_files_begin(inode, must_be_guarded(inode));
 }
 
 void hugetext_mechanism_end(void)
 {
-	hugetext_rothp_end();
+	hugetext_files_end();
 }

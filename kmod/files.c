@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The files whose text was collapsed, so that their huge pages can be taken
+ * back: when somebody writes, where the file system cannot write to them, and
+ * when the module goes.
+ *
+ * Each has an fsnotify mark for as long as its inode is in memory, which the
+ * mark does not pin. Where writers matter, the mark's handler runs in every
+ * open, after the opener was counted in i_writecount; elsewhere the mark asks
+ * for no event, and costs nobody anything.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/delay.h>
+#include <linux/fsnotify_backend.h>
+#include <linux/slab.h>
+#include <linux/wait.h>
+
+#include "compat.h"
+#include "hugetext.h"
+#include "trace.h"
+
+#define REGION_PAGES	(HUGETEXT_REGION_SIZE >> PAGE_SHIFT)
+
+/* Looked at without sleeping: more in the cache counts as huge unseen. */
+#define MAX_REGIONS_AT_ONCE	65536
+
+/* A folio that cannot be dropped is one that somebody just looks at. */
+#define MAX_DROP_TRIES	10
+#define DROP_PAUSE	20	/* ms */
+
+/* A collapse takes milliseconds; a writer who waited so long is turned away. */
+#define COLLAPSE_PATIENCE	msecs_to_jiffies(10000)
+
+/* @inode is NULL once the mark left it. */
+struct served_file {
+	struct fsnotify_mark mark;
+	struct inode *inode;		/* list_lock */
+	struct list_head list;		/* list_lock */
+	struct mutex drop_lock;		/* one dropper at a time */
+};
+
+static struct fsnotify_group *group;
+static LIST_HEAD(served_files);
+static DEFINE_SPINLOCK(list_lock);
+static atomic_t nr_served;		/* not freed yet */
+
+/* The inode whose text khugetextd collapses at this moment, or NULL. */
+static struct inode *collapsing;
+static DECLARE_WAIT_QUEUE_HEAD(collapse_over);
+
+bool hugetext_files_collapsing(struct inode *inode)
+{
+	return inode == READ_ONCE(collapsing);
+}
+
+/* ---- Huge folios of a file ---- */
+
+/* The start of the next region with anything in the page cache; ULONG_MAX: none. */
+static pgoff_t next_cached_region(struct address_space *mapping, pgoff_t index)
+{
+	unsigned long found = index;
+
+	if (!xa_find(&mapping->i_pages, &found, ULONG_MAX, XA_PRESENT))
+		return ULONG_MAX;
+	return round_down(found, REGION_PAGES);
+}
+
+/* Is a huge folio in the page cache at @index? Does not sleep. */
+static bool has_huge_folio(struct address_space *mapping, pgoff_t index)
+{
+	struct folio *folio = hugetext_cached_folio(mapping, index);
+	bool huge;
+
+	if (!folio)
+		return false;
+	huge = folio_order(folio) >= HPAGE_PMD_ORDER;
+	folio_put(folio);
+	return huge;
+}
+
+/* Does the file have any, for all we know? Does not sleep. */
+static bool has_huge_folios(struct address_space *mapping)
+{
+	unsigned int seen = 0;
+	pgoff_t index;
+
+	for (index = next_cached_region(mapping, 0); index != ULONG_MAX;
+	     index = next_cached_region(mapping, index + REGION_PAGES))
+		if (seen++ == MAX_REGIONS_AT_ONCE || has_huge_folio(mapping, index))
+			return true;
+	return false;
+}
+
+/*
+ * Is there a huge folio at @index once a collapse under way there is over? It
+ * keeps its folio locked, and takes it out again when it fails.
+ */
+static bool has_settled_huge_folio(struct address_space *mapping, pgoff_t index)
+{
+	struct folio *folio = hugetext_cached_folio(mapping, index);
+	bool huge = false;
+
+	if (!folio)
+		return false;
+	if (folio_order(folio) >= HPAGE_PMD_ORDER) {
+		folio_lock(folio);
+		huge = folio->mapping == mapping;
+		folio_unlock(folio);
+	}
+	folio_put(folio);
+	return huge;
+}
+
+/*
+ * Returns 1 when there was a huge folio, 0 when not, else a negative errno. An
+ * error of one try may be of a small page in the range, and counts for nothing
+ * once the huge folio is gone.
+ */
+static int drop_huge_folio(struct address_space *mapping, pgoff_t index)
+{
+	int err = 0, tries = 0;
+
+	while (has_settled_huge_folio(mapping, index)) {
+		if (tries++ == MAX_DROP_TRIES)
+			return err ?: -EBUSY;
+		if (err)
+			msleep(DROP_PAUSE);
+		err = invalidate_inode_pages2_range(mapping, index, index + REGION_PAGES - 1);
+	}
+	return tries > 0;
+}
+
+/*
+ * Take the huge folios of a file out of the page cache and all page tables.
+ * The caller keeps the inode alive, and either has it open for writing or has
+ * stopped khugetextd, so no new ones appear. Nothing is lost: the kernel
+ * refuses to drop a dirty folio, and then so do we. Returns 0 or an errno.
+ */
+static int drop_huge_folios(struct served_file *served, struct inode *inode)
+{
+	struct address_space *mapping = inode->i_mapping;
+	unsigned int dropped = 0;
+	pgoff_t index;
+	int ret = 0;
+
+	mutex_lock(&served->drop_lock);
+	for (index = next_cached_region(mapping, 0); index != ULONG_MAX;
+	     index = next_cached_region(mapping, index + REGION_PAGES)) {
+		ret = drop_huge_folio(mapping, index);
+		if (ret < 0)
+			break;
+		dropped += ret;
+		cond_resched();
+	}
+	mutex_unlock(&served->drop_lock);
+
+	ret = min(ret, 0);
+	if (dropped || ret) {
+		hugetext_tally_total(HUGETEXT_TOTAL_DROPPED, dropped);
+		trace_hugetext_drop(inode->i_ino, dropped, ret);
+	}
+	return ret;
+}
+
+/* ---- Writers ---- */
+
+/*
+ * A file system that knows large folios can write to huge ones by itself. But
+ * no collapse may run while somebody can: some kernels take pages for clean
+ * there that the page table of a writer knows to be dirty.
+ */
+static bool must_drop(struct inode *inode)
+{
+	return !mapping_large_folio_support(inode->i_mapping);
+}
+
+bool hugetext_files_writable(struct inode *inode)
+{
+	/* The counting before the look; collapse_file() has it the other way round. */
+	smp_mb();
+	return !hugetext_files_collapsing(inode) &&
+	       !(must_drop(inode) && has_huge_folios(inode->i_mapping));
+}
+
+/*
+ * Somebody who is counted as a writer is about to get his open file. Whoever
+ * comes while a writer is open finds nothing to drop, or helps the writer who
+ * is still in his open.
+ */
+static int make_writable(struct served_file *served, struct inode *inode)
+{
+	long left;
+	int err;
+
+	smp_mb(); /* as above */
+	left = wait_event_killable_timeout(collapse_over, !hugetext_files_collapsing(inode),
+					   COLLAPSE_PATIENCE);
+	/* Dropping does not depend on that wait, only goes more smoothly after it. */
+	if (must_drop(inode))
+		err = drop_huge_folios(served, inode);
+	else
+		err = left > 0 ? 0 : -EBUSY;
+	if (!err)
+		return 0;
+	hugetext_tally_total(HUGETEXT_TOTAL_REFUSED_OPENS, 1);
+	return -ETXTBSY;
+}
+
+int hugetext_files_make_writable(struct inode *inode)
+{
+	struct fsnotify_mark *mark = hugetext_find_inode_mark(inode, group);
+	int err;
+
+	/* Without mark there is nothing huge any more. */
+	if (!mark)
+		return 0;
+	err = make_writable(container_of(mark, struct served_file, mark), inode);
+	fsnotify_put_mark(mark);
+	return err;
+}
+
+/* The event does not say how the file is opened, but a writer is counted by now. */
+static int open_event(struct fsnotify_group *group, u32 mask, const void *data, int data_type,
+		      struct inode *dir, const struct qstr *name, u32 cookie,
+		      struct fsnotify_iter_info *iter_info)
+{
+	struct fsnotify_mark *mark = fsnotify_iter_inode_mark(iter_info);
+	struct inode *inode = fsnotify_data_inode(data, data_type);
+
+	/* Whoever only reads may find other writers there; they see to themselves. */
+	if (!mark || !inode || !inode_is_open_for_write(inode))
+		return 0;
+	return make_writable(container_of(mark, struct served_file, mark), inode);
+}
+
+/* ---- The set of files ---- */
+
+/* The mark leaves its inode, which is still in one piece until we return. */
+static void freeing_mark(struct fsnotify_mark *mark, struct fsnotify_group *group)
+{
+	struct served_file *served = container_of(mark, struct served_file, mark);
+
+	spin_lock(&list_lock);
+	served->inode = NULL;
+	list_del_init(&served->list);
+	spin_unlock(&list_lock);
+}
+
+static void free_mark(struct fsnotify_mark *mark)
+{
+	kfree(container_of(mark, struct served_file, mark));
+	atomic_dec(&nr_served);
+}
+
+static const struct fsnotify_ops mark_ops = {
+	.handle_event = open_event,
+	.freeing_mark = freeing_mark,
+	.free_mark = free_mark,
+};
+
+/* khugetextd alone adds, so two never meet. */
+static enum hugetext_why add(struct inode *inode, bool guarded)
+{
+	struct served_file *served;
+	struct fsnotify_mark *mark;
+	int err;
+
+	mark = hugetext_find_inode_mark(inode, group);
+	if (mark) {
+		fsnotify_put_mark(mark);
+		return HUGETEXT_WHY_OK;
+	}
+
+	served = kzalloc(sizeof(*served), GFP_KERNEL);
+	if (!served)
+		return HUGETEXT_WHY_NO_MEMORY;
+	atomic_inc(&nr_served);
+	mutex_init(&served->drop_lock);
+	served->inode = inode;
+	fsnotify_init_mark(&served->mark, group);
+	served->mark.mask = guarded ? FS_OPEN_PERM : 0;
+	served->mark.flags |= FSNOTIFY_MARK_FLAG_NO_IREF;
+
+	spin_lock(&list_lock);
+	list_add(&served->list, &served_files);
+	spin_unlock(&list_lock);
+
+	err = hugetext_add_inode_mark(&served->mark, inode);
+	if (err) {
+		freeing_mark(&served->mark, group);
+		fsnotify_put_mark(&served->mark);
+		return err == -ENOMEM ? HUGETEXT_WHY_NO_MEMORY : HUGETEXT_WHY_REFUSED;
+	}
+	/* The inode's list holds a reference of its own. */
+	fsnotify_put_mark(&served->mark);
+	hugetext_tally_total(HUGETEXT_TOTAL_SERVED_FILES, 1);
+	return HUGETEXT_WHY_OK;
+}
+
+void hugetext_files_end(void)
+{
+	WRITE_ONCE(collapsing, NULL);
+	wake_up_all(&collapse_over);
+}
+
+enum hugetext_why hugetext_files_begin(struct inode *inode, bool guarded)
+{
+	enum hugetext_why why = add(inode, guarded);
+
+	if (why != HUGETEXT_WHY_OK)
+		return why;
+	WRITE_ONCE(collapsing, inode);
+	smp_mb(); /* before any look at i_writecount, see make_writable() */
+	if (guarded && inode_is_open_for_write(inode)) {
+		hugetext_files_end();
+		return HUGETEXT_WHY_OPEN_FOR_WRITE;
+	}
+	return HUGETEXT_WHY_OK;
+}
+
+/*
+ * Pin a file of the set, its inode and the superblock. An inode that is being
+ * evicted takes its pages and its mark along by itself, so it is passed over.
+ */
+static struct served_file *take_one(struct inode **inode)
+{
+	struct super_block *sb = NULL;
+	struct served_file *served;
+
+	*inode = NULL;
+	spin_lock(&list_lock);
+	list_for_each_entry(served, &served_files, list) {
+		sb = served->inode->i_sb;
+		if (!atomic_inc_not_zero(&sb->s_active))
+			continue;
+		*inode = igrab(served->inode);
+		if (*inode)
+			refcount_inc(&served->mark.refcnt);
+		break;
+	}
+	if (list_entry_is_head(served, &served_files, list))
+		sb = NULL;
+	spin_unlock(&list_lock);
+
+	if (*inode)
+		return served;
+	/* This one goes by itself; letting go of its superblock may sleep. */
+	if (sb)
+		deactivate_super(sb);
+	return NULL;
+}
+
+static bool any_left(void)
+{
+	bool left;
+
+	spin_lock(&list_lock);
+	left = !list_empty(&served_files);
+	spin_unlock(&list_lock);
+	return left;
+}
+
+/* Drop what can be dropped; what is dirty first gets written. */
+static void take_back(struct served_file *served, struct inode *inode)
+{
+	if (!drop_huge_folios(served, inode))
+		return;
+	if (!filemap_write_and_wait(inode->i_mapping) && !drop_huge_folios(served, inode))
+		return;
+	/* Where huge folios can be written to, somebody may do so all the time. */
+	if (must_drop(inode))
+		pr_warn("inode %lu on %s keeps huge pages\n", (unsigned long)inode->i_ino,
+			inode->i_sb->s_id);
+}
+
+static void take_back_all(void)
+{
+	struct served_file *served;
+	struct super_block *sb;
+	struct inode *inode;
+
+	while (any_left()) {
+		served = take_one(&inode);
+		if (!served) {
+			msleep(DROP_PAUSE);
+			continue;
+		}
+		sb = inode->i_sb;
+		take_back(served, inode);
+		fsnotify_destroy_mark(&served->mark, group);
+		fsnotify_put_mark(&served->mark);
+		iput(inode);
+		deactivate_super(sb);
+	}
+
+	/*
+	 * An fsnotify listener that waits for user space may still hold our
+	 * marks in its list, and will call our handler when it goes on.
+	 */
+	while (atomic_read(&group->user_waits) || atomic_read(&nr_served)) {
+		fsnotify_wait_marks_destroyed();
+		msleep(DROP_PAUSE);
+	}
+	/* The last free_mark() may just be returning. */
+	fsnotify_wait_marks_destroyed();
+}
+
+int hugetext_files_init(bool guarded)
+{
+	group = hugetext_alloc_group(&mark_ops, guarded);
+	if (IS_ERR(group)) {
+		int err = PTR_ERR(group);
+
+		group = NULL;
+		return err;
+	}
+	return 0;
+}
+
+void hugetext_files_exit(void)
+{
+	take_back_all();
+	fsnotify_put_group(group);
+	group = NULL;
+}
