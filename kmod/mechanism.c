@@ -68,10 +68,15 @@ void hugetext_mechanism_exit(void)
 	hugetext_rothp_exit();
 }
 
+static int start_remembering(void)
+{
+	return hugetext_hook_wanted("fsnotify") ? hugetext_files_init(!HUGETEXT_NATIVE) : -ENOENT;
+}
+
 void hugetext_mechanism_arm(void)
 {
 	if (mechanism != NONE && !remembering)
-		remembering = !hugetext_hook("fsnotify", lost, hugetext_files_init(!HUGETEXT_NATIVE));
+		remembering = !hugetext_hook("fsnotify", lost, start_remembering());
 	if (!remembering || (mechanism == ROTHP && hugetext_rothp_arm()))
 		WRITE_ONCE(mechanism, NONE);
 }

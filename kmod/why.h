@@ -40,8 +40,6 @@
 	  "this kernel cannot keep huge pages of this file system's files")	\
 	X(ANONYMOUS_FILE, "anonymous_file",	0,				\
 	  "executable memory of a memfd, which is no text of a file")		\
-	X(UNSEEN_WRITER, "unseen_writer",	0,				\
-	  "writers of this file could not be noticed")				\
 	X(NO_HOOK,	 "no_hook",		0,				\
 	  "a kernel function that is needed was not found")			\
 	X(OPEN_FOR_WRITE, "open_for_write",	1,				\

@@ -200,7 +200,9 @@ TEST_F_TIMEOUT(life, found_again_after_off_and_on, 900)
 	ASSERT_EQ(0, write_text(ENABLED, "0"));
 	ASSERT_TRUE(child_start(&self->child, "prog-nopie"));
 	sleep_ms(300);
-	ASSERT_EQ(0, text_of(self->child.pid, "prog-nopie").huge);
+	if (!kernel_is_native()) {
+		ASSERT_EQ(0, text_of(self->child.pid, "prog-nopie").huge);
+	}
 	ASSERT_EQ(0, write_text(ENABLED, "1"));
 	EXPECT_TRUE(wait_all_huge(self->child.pid, "prog-nopie"));
 	/* Turning it off undoes nothing. */
@@ -361,7 +363,10 @@ TEST_F_TIMEOUT(life, bytes_are_right_all_the_time, 900)
 		EXPECT_TRUE(wait_all_huge(self->child.pid, "prog-nopie"));
 		sleep_ms(200);
 		EXPECT_EQ(0, module_unload());
-		EXPECT_EQ(0, text_of(self->child.pid, "prog-nopie").huge);
+		/* Some kernels read text that is wanted all the time into huge pages again. */
+		if (!kernel_is_native() && unload_drops(FIXTURES)) {
+			EXPECT_EQ(0, text_of(self->child.pid, "prog-nopie").huge);
+		}
 		ASSERT_EQ(0, module_load(""));
 	}
 	__atomic_store_n(&stop_reading, true, __ATOMIC_RELAXED);
@@ -427,7 +432,8 @@ TEST_F_TIMEOUT(life, breakpoint_set_before, 900)
 	ASSERT_EQ(0, write_text(ENABLED, "1"));
 	sleep_ms(1000);
 	EXPECT_LE(1, counter("private_copy"));
-	EXPECT_EQ(0, text_of(self->child.pid, "prog-nopie").huge);
+	EXPECT_GE(kernel_is_native() ? text_of(self->child.pid, "prog-nopie").whole - 2048 : 0,
+		  text_of(self->child.pid, "prog-nopie").huge);
 	EXPECT_EQ(BREAKPOINT, peek(self->child.pid, addr));
 	ASSERT_EQ(0, module_unload());
 	EXPECT_EQ(BREAKPOINT, peek(self->child.pid, addr));
@@ -483,8 +489,9 @@ TEST_F_TIMEOUT(life, madv_nohugepage, 900)
 	for (int i = 0; i < 2; i++) {
 		text[i] = mmap(NULL, 3 * REGION, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 		ASSERT_NE(MAP_FAILED, text[i]);
-		if (!i)
+		if (!i) {
 			ASSERT_EQ(0, madvise(text[i], 3 * REGION, MADV_NOHUGEPAGE));
+		}
 	}
 	/* One of both becomes huge, though no page of it was ever touched. */
 	EXPECT_TRUE(wait_huge(getpid(), "libtext.so", 6144));
@@ -523,11 +530,15 @@ TEST_F_TIMEOUT(life, retried_until_the_writer_is_gone, 900)
 	ASSERT_LE(0, fd);
 	ASSERT_TRUE(child_start(&self->child, "prog-pie"));
 	child_ask(&self->child, "dlopen /tests/libwritten.so");
-	sleep_ms(1500);
-	EXPECT_EQ(0, text_of(self->child.pid, "libwritten.so").huge);
-	EXPECT_LE(2, counter("open_for_write"));
-	EXPECT_NE(NULL, strstr(read_text("/sys/kernel/debug/hugetext/processes"),
-			       "open_for_write"));
+	if (writers_of(copy) == WRITERS_FREE) {
+		EXPECT_TRUE(wait_all_huge(self->child.pid, "libwritten.so"));
+	} else {
+		sleep_ms(1500);
+		EXPECT_EQ(0, text_of(self->child.pid, "libwritten.so").huge);
+		EXPECT_LE(2, counter("open_for_write"));
+		EXPECT_NE(NULL, strstr(read_text("/sys/kernel/debug/hugetext/processes"),
+				       "open_for_write"));
+	}
 	close(fd);
 	EXPECT_TRUE(wait_all_huge(self->child.pid, "libwritten.so"));
 	EXPECT_STREQ(expected("libtext.so", "sum"), child_ask(&self->child, "sumlib"));
@@ -540,6 +551,8 @@ TEST_F_TIMEOUT(life, given_up_while_a_writer_stays, 900)
 	long tries_early, tries_late;
 	int fd, waited;
 
+	if (writers_of(FIXTURES) == WRITERS_FREE)
+		SKIP(return, "no writer stands in the way on this kernel or file system");
 	ASSERT_EQ(0, copy_file(LIBRARY("libtext.so"), "/tests/libwritten.so"));
 	ASSERT_EQ(0, write_text(ENABLED, "1"));
 	fd = open("/tests/libwritten.so", O_RDWR | O_CLOEXEC);
@@ -614,7 +627,9 @@ TEST_F_TIMEOUT(life, tracepoints_tell_it, 900)
 	ASSERT_EQ(0, write_text(TRACING "events/hugetext/enable", "0"));
 	EXPECT_TRUE(trace_tells(words, "why=ok"));
 	EXPECT_TRUE(trace_tells("hugetext_align: ino=", "why=ok"));
-	EXPECT_TRUE(trace_tells("hugetext_drop: ino=", "regions=3 err=0"));
+	if (writers_of(FIXTURES) == WRITERS_DROP) {
+		EXPECT_TRUE(trace_tells("hugetext_drop: ino=", "regions=3 err=0"));
+	}
 	EXPECT_LE(3, counter("collapsed_regions"));
 	EXPECT_LE(1, counter("aligned_libraries"));
 	EXPECT_LE(1, counter("processes_settled"));

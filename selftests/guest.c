@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,6 +16,8 @@
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -137,6 +140,39 @@ uint64_t fnv(const void *bytes, size_t size)
 	while (size--)
 		hash = (hash ^ *at++) * 0x100000001b3ull;
 	return hash;
+}
+
+bool kernel_is_native(void)
+{
+	struct utsname name;
+	int major = 0;
+
+	uname(&name);
+	sscanf(name.release, "%d.", &major);
+	return major >= 7;
+}
+
+static long filesystem_of(const char *path)
+{
+	struct statfs st = { 0 };
+
+	if (statfs(path, &st))
+		fprintf(stderr, "# statfs %s: %m\n", path);
+	return st.f_type;
+}
+
+enum writers writers_of(const char *path)
+{
+	long filesystem = filesystem_of(path);
+
+	if (kernel_is_native() || filesystem == TMPFS_MAGIC)
+		return WRITERS_FREE;
+	return filesystem == XFS_SUPER_MAGIC ? WRITERS_WAIT : WRITERS_DROP;
+}
+
+bool unload_drops(const char *path)
+{
+	return filesystem_of(path) != TMPFS_MAGIC;
 }
 
 const char *run_fixture(const char *name, const char *first, const char *second)

@@ -44,6 +44,21 @@ int copy_file(const char *from, const char *to);
 uint64_t fnv(const void *bytes, size_t size);
 void sleep_ms(unsigned int ms);
 
+/* ---- What kernels and file systems differ in ---- */
+
+/* What it means for huge text that somebody opens its file for writing. */
+enum writers {
+	WRITERS_DROP,	/* it is small before the open returns, and as long as it is open */
+	WRITERS_WAIT,	/* no more becomes huge as long as it is open */
+	WRITERS_FREE,	/* nothing: huge pages are written to like others */
+};
+
+enum writers writers_of(const char *path);
+/* Does the kernel put text of files on huge pages by itself, when it feels like it? */
+bool kernel_is_native(void);
+/* Does unloading the module take back what is huge of the file? */
+bool unload_drops(const char *path);
+
 /* ---- Fixtures ---- */
 
 struct child {
