@@ -579,7 +579,7 @@ TEST_F_TIMEOUT(life, dirty_pages_are_written_back_first, 900)
 
 	/* Without fsync: its pages are dirty when it is mapped. */
 	ASSERT_EQ(0, write_text(ENABLED, "1"));
-	ASSERT_EQ(0, system("cp " LIBRARY("libtext.so") " /tests/libdirty.so"));
+	ASSERT_EQ(0, system("cp --reflink=never " LIBRARY("libtext.so") " /tests/libdirty.so"));
 	EXPECT_LE(4096, read_number("/proc/meminfo", "Dirty"));
 	ASSERT_TRUE(child_start(&self->child, "prog-pie"));
 	child_ask(&self->child, "dlopen /tests/libdirty.so");
