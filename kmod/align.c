@@ -6,7 +6,6 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include <linux/highmem.h>
 #include <linux/kprobes.h>
 #include <linux/mman.h>
 #include <linux/sizes.h>
@@ -34,37 +33,9 @@ struct request {
 };
 
 /*
- * Copy bytes of a file out of the page cache. Never reads the disk: exec and
- * ld.so have just looked at the headers, so they are there in all but odd cases.
+ * The headers come out of the page cache, never from the disk: exec and ld.so
+ * have just looked at them, so they are there in all but odd cases.
  */
-static bool read_cached(struct address_space *mapping, loff_t from, void *to, size_t len)
-{
-	while (len) {
-		size_t in_page = offset_in_page(from);
-		size_t now = min_t(size_t, len, PAGE_SIZE - in_page);
-		struct folio *folio = hugetext_cached_folio(mapping, from >> PAGE_SHIFT);
-		bool uptodate;
-
-		if (!folio)
-			return false;
-		uptodate = folio_test_uptodate(folio);
-		if (uptodate) {
-			size_t in_folio = offset_in_folio(folio, from);
-			char *page = kmap_local_folio(folio, round_down(in_folio, PAGE_SIZE));
-
-			memcpy(to, page + in_page, now);
-			kunmap_local(page);
-		}
-		folio_put(folio);
-		if (!uptodate)
-			return false;
-		from += now;
-		to += now;
-		len -= now;
-	}
-	return true;
-}
-
 static enum hugetext_why read_layout(struct file *file, struct hugetext_layout *layout,
 				     bool *dynamic)
 {
@@ -73,7 +44,7 @@ static enum hugetext_why read_layout(struct file *file, struct hugetext_layout *
 	struct hugetext_elf elf;
 	unsigned int i;
 
-	if (!read_cached(mapping, 0, headers, sizeof(Elf64_Ehdr)))
+	if (!hugetext_peek(mapping, 0, headers, sizeof(Elf64_Ehdr)))
 		return HUGETEXT_WHY_NO_HEADERS;
 	if (hugetext_elf_header(headers, sizeof(Elf64_Ehdr), &elf))
 		return HUGETEXT_WHY_BAD_HEADERS;
@@ -85,8 +56,8 @@ static enum hugetext_why read_layout(struct file *file, struct hugetext_layout *
 		unsigned int group = min_t(unsigned int, elf.phnum - i, HEADERS_AT_ONCE);
 		struct hugetext_segment segment;
 
-		if (!in_group && !read_cached(mapping, elf.phoff + i * sizeof(Elf64_Phdr),
-					      headers, group * sizeof(Elf64_Phdr)))
+		if (!in_group && !hugetext_peek(mapping, elf.phoff + i * sizeof(Elf64_Phdr),
+						headers, group * sizeof(Elf64_Phdr)))
 			return HUGETEXT_WHY_NO_HEADERS;
 		if (hugetext_elf_segment(headers + in_group * sizeof(Elf64_Phdr), &segment) &&
 		    hugetext_layout_add(layout, &segment))

@@ -88,6 +88,12 @@ static inline struct folio *hugetext_cached_folio(struct address_space *mapping,
 	return IS_ERR_OR_NULL(folio) ? NULL : folio;
 }
 
+/* Let go of a reference, unless it is the last one: then false. Does not sleep. */
+static inline bool hugetext_unpin_unless_last(struct folio *folio)
+{
+	return atomic_add_unless(&folio->_refcount, -1, 1);
+}
+
 /*
  * Where the pages of a file are cached: those of a file opened through
  * overlayfs are the underlying file's. Does not sleep.

@@ -22,9 +22,6 @@
 
 #define REGION_PAGES	(HUGETEXT_REGION_SIZE >> PAGE_SHIFT)
 
-/* Looked at without sleeping: more in the cache counts as huge unseen. */
-#define MAX_REGIONS_AT_ONCE	65536
-
 /* A folio that cannot be dropped is one that somebody just looks at. */
 #define MAX_DROP_TRIES	10
 #define DROP_PAUSE	20	/* ms */
@@ -55,42 +52,6 @@ bool hugetext_files_collapsing(struct inode *inode)
 }
 
 /* ---- Huge folios of a file ---- */
-
-/* The start of the next region with anything in the page cache; ULONG_MAX: none. */
-static pgoff_t next_cached_region(struct address_space *mapping, pgoff_t index)
-{
-	unsigned long found = index;
-
-	if (!xa_find(&mapping->i_pages, &found, ULONG_MAX, XA_PRESENT))
-		return ULONG_MAX;
-	return round_down(found, REGION_PAGES);
-}
-
-/* Is a huge folio in the page cache at @index? Does not sleep. */
-static bool has_huge_folio(struct address_space *mapping, pgoff_t index)
-{
-	struct folio *folio = hugetext_cached_folio(mapping, index);
-	bool huge;
-
-	if (!folio)
-		return false;
-	huge = folio_order(folio) >= HPAGE_PMD_ORDER;
-	folio_put(folio);
-	return huge;
-}
-
-/* Does the file have any, for all we know? Does not sleep. */
-static bool has_huge_folios(struct address_space *mapping)
-{
-	unsigned int seen = 0;
-	pgoff_t index;
-
-	for (index = next_cached_region(mapping, 0); index != ULONG_MAX;
-	     index = next_cached_region(mapping, index + REGION_PAGES))
-		if (seen++ == MAX_REGIONS_AT_ONCE || has_huge_folio(mapping, index))
-			return true;
-	return false;
-}
 
 /*
  * Is there a huge folio at @index once a collapse under way there is over? It
@@ -145,8 +106,8 @@ static int drop_huge_folios(struct served_file *served, struct inode *inode)
 	int ret = 0;
 
 	mutex_lock(&served->drop_lock);
-	for (index = next_cached_region(mapping, 0); index != ULONG_MAX;
-	     index = next_cached_region(mapping, index + REGION_PAGES)) {
+	for (index = hugetext_next_region(mapping, 0); index != ULONG_MAX;
+	     index = hugetext_next_region(mapping, index + REGION_PAGES)) {
 		ret = drop_huge_folio(mapping, index);
 		if (ret < 0)
 			break;
@@ -180,7 +141,7 @@ bool hugetext_files_writable(struct inode *inode)
 	/* The counting before the look; collapse_file() has it the other way round. */
 	smp_mb();
 	return !hugetext_files_collapsing(inode) &&
-	       !(must_drop(inode) && has_huge_folios(inode->i_mapping));
+	       !(must_drop(inode) && hugetext_peek_huge(inode->i_mapping));
 }
 
 /*

@@ -141,6 +141,33 @@ enum hugetext_why hugetext_apply(struct mm_struct *mm, pid_t tgid,
 /* Of two reasons the one to go by: a passing one asks for a retry. Any context. */
 enum hugetext_why hugetext_why_weightier(enum hugetext_why a, enum hugetext_why b);
 
+/* ---- peek.c ---- */
+
+/**
+ * hugetext_peek() - copy bytes of a file out of the page cache
+ * @mapping: the cache
+ * @from: offset in the file, in bytes
+ * @to: where to copy them
+ * @len: how many bytes
+ *
+ * Any context but NMI: does not sleep or wait, and never reads the disk.
+ *
+ * Return: true, or false where a page is not in the cache or not read yet.
+ */
+bool hugetext_peek(struct address_space *mapping, loff_t from, void *to, size_t len);
+
+/* Has the file huge pages in the cache, for all we know? Context as above. */
+bool hugetext_peek_huge(struct address_space *mapping);
+
+/*
+ * The page offset of the first 2 MiB region at or after that of @index with
+ * anything in the cache; ULONG_MAX: there is none. Context as above.
+ */
+pgoff_t hugetext_next_region(struct address_space *mapping, pgoff_t index);
+
+/* The last thing that was looked at is let go; no handler runs any more. May sleep. */
+void hugetext_peek_exit(void);
+
 /* ---- mechanism.c ---- */
 
 /* Decide how this kernel can keep text of files on huge pages. May sleep. */

@@ -72,6 +72,7 @@ undo_track:
 	hugetext_track_exit();
 undo_mechanism:
 	hugetext_mechanism_exit();
+	hugetext_peek_exit();
 	return err;
 }
 
@@ -82,6 +83,7 @@ static void __exit hugetext_exit(void)
 	hugetext_tally_exit();
 	hugetext_track_exit();
 	hugetext_mechanism_exit();
+	hugetext_peek_exit();
 }
 
 module_init(hugetext_init);

@@ -58,8 +58,8 @@ TEST_F_TIMEOUT(small, stays_small_and_the_reason_says_so, 900)
 	EXPECT_STREQ(expected(variant->program, "sum"), child_ask(&self->child, "sum"));
 	EXPECT_STREQ(expected(variant->program, "call"), child_ask(&self->child, "call"));
 	EXPECT_STREQ(expected(variant->library, "sum"), child_ask(&self->child, "sumlib"));
-	/* No reason that a retry could help, so there is none. */
-	EXPECT_EQ(0, counter("retries"));
+	/* Not even tried. */
+	EXPECT_EQ(0, counter("refused"));
 	EXPECT_EQ(0, counter("collapsed_regions"));
 	EXPECT_EQ(0, counter("served_files"));
 	EXPECT_EQ(0, text_of(self->child.pid, NULL).huge);
