@@ -6,8 +6,12 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/stat.h>
+#include <sched.h>
 #include <sys/klog.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 
 #include "kselftest_harness.h"
 
@@ -145,6 +149,75 @@ static int log_lines(const char *first, const char *second, const char *third)
 		found += strstr(line, first) && strstr(line, second) && strstr(line, third);
 	return found;
 }
+
+/* A build for another kernel: the same module with a digit of its version changed. */
+TEST(build_for_another_kernel_is_refused)
+{
+	char path[] = "/tmp/other.ko", *version;
+	struct stat st;
+	char *bytes;
+	int fd, before;
+
+	ASSERT_EQ(0, copy_file(getenv("HUGETEXT_MODULE"), path));
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, fstat(fd, &st));
+	bytes = mmap(NULL, st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	ASSERT_NE(MAP_FAILED, bytes);
+	version = memmem(bytes, st.st_size, "vermagic=", strlen("vermagic="));
+	ASSERT_NE(NULL, version);
+	version[strlen("vermagic=")] = '5';
+	munmap(bytes, st.st_size);
+	close(fd);
+
+	before = log_lines("hugetext: version magic", "5.", "should be");
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	EXPECT_EQ(-1, syscall(SYS_finit_module, fd, "", 0));
+	EXPECT_EQ(ENOEXEC, errno);
+	EXPECT_EQ(before + 1, log_lines("hugetext: version magic", "5.", "should be"));
+	EXPECT_EQ(-1, access(ENABLED, F_OK));
+	close(fd);
+	unlink(path);
+}
+
+/* Root of a user namespace, as in a container, may neither load nor switch. */
+TEST(root_of_a_container_is_refused)
+{
+	int status;
+	pid_t pid;
+
+	ASSERT_EQ(0, module_load(""));
+	pid = fork();
+	if (!pid) {
+		int fd = open(getenv("HUGETEXT_MODULE"), O_RDONLY | O_CLOEXEC);
+		int wrong = 0;
+
+		if (unshare(CLONE_NEWUSER | CLONE_NEWNS))
+			_exit(100);
+		write_text("/proc/self/setgroups", "deny");
+		if (write_text("/proc/self/uid_map", "0 0 1") ||
+		    write_text("/proc/self/gid_map", "0 0 1") || setuid(0))
+			_exit(101);
+		wrong += !syscall(SYS_finit_module, fd, "", 0) || errno != EPERM;
+		wrong += !syscall(SYS_delete_module, "hugetext", 0) || errno != EPERM;
+		_exit(wrong);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	/* The file is root's: nobody else can even open it for writing. */
+	pid = fork();
+	if (!pid) {
+		if (setgid(65534) || setuid(65534))
+			_exit(100);
+		_exit(write_text(ENABLED, "1") != -EACCES);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	EXPECT_STREQ("0", read_text(ENABLED));
+	EXPECT_EQ(0, module_unload());
+}
+
+
 
 #define STATUS	"/sys/kernel/debug/hugetext/status"
 

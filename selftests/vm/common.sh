@@ -11,12 +11,11 @@ cache=$build/cache
 arch=${ARCH:-amd64}
 
 # Kernels we know: the version, with the flavour if it is not the plain one, and
-# the suite that carries it. The first one's sources have what every kernel's
-# tests use.
+# the suite that carries it. PREEMPT_RT ones have no transparent huge pages.
+# source_kernel's sources have what every kernel's tests use.
 kernels='
 6.1	bookworm
 6.12	bookworm
-6.12-rt	bookworm
 7.3	trixie-backports
 '
 source_kernel=6.1
