@@ -22,6 +22,9 @@
  */
 #define REGIONS_AT_ONCE	4
 
+/* In one go, of the same region. */
+#define MAX_TRIES	3
+
 /* Room for a look at what one call did. khugetextd alone uses it. */
 static struct hugetext_text_map after;
 
@@ -118,18 +121,21 @@ static struct hugetext_extent *first_small(pid_t tgid)
 }
 
 /*
- * Fault in one page. Where nothing near it was ever touched, there is not even
- * a table that a PMD could be in, and only a fault makes one.
+ * Fault in pages of a region that could not be collapsed for no reason that
+ * the kernel told. One page first: where nothing near it was ever touched, there
+ * is not even a table that a PMD could be in, and only a fault makes one. Then
+ * all: some file systems leave holes of a file out when they read ahead.
  */
-static void touch(struct mm_struct *mm, unsigned long addr)
+static void touch(struct mm_struct *mm, unsigned long addr, unsigned int tries)
 {
-	hugetext_do_madvise(mm, addr, PAGE_SIZE, MADV_POPULATE_READ);
+	hugetext_do_madvise(mm, addr, tries == 1 ? PAGE_SIZE : HUGETEXT_REGION_SIZE,
+			    MADV_POPULATE_READ);
 }
 
 /*
  * Where the kernel stops at a region that it cannot collapse, it tells one
  * errno for all, and it says nothing of mappings that went meanwhile; the page
- * tables tell what became of which. A region is tried twice: 6.1 makes the huge
+ * tables tell what became of which. A region is tried again: 6.1 makes the huge
  * page of a region without page table, fails, and maps it the second time.
  */
 static enum hugetext_why collapse(struct mm_struct *mm, pid_t tgid, const struct piece *piece)
@@ -137,6 +143,7 @@ static enum hugetext_why collapse(struct mm_struct *mm, pid_t tgid, const struct
 	enum hugetext_why result = HUGETEXT_WHY_OK;
 	unsigned long start = piece->start;
 	unsigned long tried = 0;
+	unsigned int tries = 0;
 
 	while (start < piece->end && !hugetext_track_is_exiting(mm)) {
 		struct hugetext_extent *small;
@@ -160,8 +167,11 @@ static enum hugetext_why collapse(struct mm_struct *mm, pid_t tgid, const struct
 		}
 		if (tried != start) {
 			tried = start;
+			tries = 0;
+		}
+		if (++tries < MAX_TRIES && (tries == 1 || err == -EINVAL)) {
 			if (err == -EINVAL)
-				touch(mm, start);
+				touch(mm, start, tries);
 			continue;
 		}
 
