@@ -96,14 +96,14 @@ static int drop_huge_folio(struct address_space *mapping, pgoff_t index)
  * Take the huge folios of a file out of the page cache and all page tables.
  * The caller keeps the inode alive, and either has it open for writing or has
  * stopped khugetextd, so no new ones appear. Nothing is lost: the kernel
- * refuses to drop a dirty folio, and then so do we. Returns 0 or an errno.
+ * refuses to drop a dirty folio, and then so do we. Returns how many were dropped,
+ * or a negative errno.
  */
 static int drop_huge_folios(struct served_file *served, struct inode *inode)
 {
 	struct address_space *mapping = inode->i_mapping;
-	unsigned int dropped = 0;
+	int ret = 0, dropped = 0;
 	pgoff_t index;
-	int ret = 0;
 
 	mutex_lock(&served->drop_lock);
 	for (index = hugetext_next_region(mapping, 0); index != ULONG_MAX;
@@ -121,7 +121,7 @@ static int drop_huge_folios(struct served_file *served, struct inode *inode)
 		hugetext_tally_total(HUGETEXT_TOTAL_DROPPED, dropped);
 		trace_hugetext_drop(inode->i_ino, dropped, ret);
 	}
-	return ret;
+	return ret ?: dropped;
 }
 
 /* ---- Writers ---- */
@@ -152,17 +152,21 @@ bool hugetext_files_writable(struct inode *inode)
 static int make_writable(struct served_file *served, struct inode *inode)
 {
 	long left;
-	int err;
+	int ret;
 
 	smp_mb(); /* as above */
 	left = wait_event_killable_timeout(collapse_over, !hugetext_files_collapsing(inode),
 					   COLLAPSE_PATIENCE);
 	/* Dropping does not depend on that wait, only goes more smoothly after it. */
-	if (must_drop(inode))
-		err = drop_huge_folios(served, inode);
-	else
-		err = left > 0 ? 0 : -EBUSY;
-	if (!err)
+	if (must_drop(inode)) {
+		ret = drop_huge_folios(served, inode);
+		/* Who used them shall have them back when the writer is gone. */
+		if (ret)
+			hugetext_track_look_again();
+	} else {
+		ret = left > 0 ? 0 : -EBUSY;
+	}
+	if (ret >= 0)
 		return 0;
 	hugetext_tally_total(HUGETEXT_TOTAL_REFUSED_OPENS, 1);
 	return -ETXTBSY;
@@ -325,9 +329,9 @@ static bool any_left(void)
 /* Drop what can be dropped; what is dirty first gets written. */
 static void take_back(struct served_file *served, struct inode *inode)
 {
-	if (!drop_huge_folios(served, inode))
+	if (drop_huge_folios(served, inode) >= 0)
 		return;
-	if (!filemap_write_and_wait(inode->i_mapping) && !drop_huge_folios(served, inode))
+	if (!filemap_write_and_wait(inode->i_mapping) && drop_huge_folios(served, inode) >= 0)
 		return;
 	/* Where huge folios can be written to, somebody may do so all the time. */
 	if (must_drop(inode))

@@ -81,6 +81,12 @@ void hugetext_track_disarm(void);
  */
 void hugetext_track_note(struct mm_struct *mm, pid_t tgid);
 
+/*
+ * Processes may have lost huge pages: look through all of them within a second
+ * or so. May sleep, also when khugetextd is no more.
+ */
+void hugetext_track_look_again(void);
+
 /* Is current khugetextd? Any context. */
 bool hugetext_track_is_worker(void);
 

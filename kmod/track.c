@@ -43,7 +43,7 @@
 #define FIRST_PAUSE	msecs_to_jiffies(40)
 #define LAST_PAUSE	msecs_to_jiffies(10000)
 #define MAX_TRIES	14
-/* Between two looks at all processes when the set was full. */
+/* Between two looks at all processes when somebody asks for one. */
 #define SWEEP_PAUSE	msecs_to_jiffies(1000)
 #define START_SLACK	(10 * (u64)NSEC_PER_MSEC)
 #define MAX_LEFT_OUT	64
@@ -76,7 +76,7 @@ static struct task_struct *worker;
 static DECLARE_WAIT_QUEUE_HEAD(wait);
 static struct irq_work waker;
 static bool asleep;		/* khugetextd sleeps longer than SETTLE */
-static bool full;		/* somebody found no slot */
+static bool sweep_soon;		/* somebody found no slot, or lost huge pages */
 static bool sweep_wanted;
 static u64 swept_until;		/* start time where an unfinished sweep goes on */
 static unsigned long turn_end;		/* jiffies */
@@ -182,8 +182,15 @@ static bool note(struct mm_struct *mm, pid_t tgid)
 void hugetext_track_note(struct mm_struct *mm, pid_t tgid)
 {
 	if (!note(mm, tgid))
-		WRITE_ONCE(full, true);
+		WRITE_ONCE(sweep_soon, true);
 	kick();
+}
+
+void hugetext_track_look_again(void)
+{
+	WRITE_ONCE(sweep_soon, true);
+	WRITE_ONCE(asleep, false);
+	wake_up(&wait);
 }
 
 /* A child that does not exec shares none of the huge mappings made later. */
@@ -242,7 +249,7 @@ static void sweep(void)
 	}
 	rcu_read_unlock();
 	if (left_out)
-		WRITE_ONCE(full, true);
+		WRITE_ONCE(sweep_soon, true);
 }
 
 static void report_skipped(pid_t tgid)
@@ -452,8 +459,8 @@ static int khugetextd(void *unused)
 		long pause;
 
 		WRITE_ONCE(asleep, false);
-		if (READ_ONCE(full) && time_after(jiffies, swept + SWEEP_PAUSE)) {
-			WRITE_ONCE(full, false);
+		if (READ_ONCE(sweep_soon) && time_after(jiffies, swept + SWEEP_PAUSE)) {
+			WRITE_ONCE(sweep_soon, false);
 			WRITE_ONCE(sweep_wanted, true);
 		}
 		if (xchg(&sweep_wanted, false) && READ_ONCE(following)) {
@@ -467,7 +474,7 @@ static int khugetextd(void *unused)
 			cond_resched();
 			continue;
 		}
-		if (READ_ONCE(full))
+		if (READ_ONCE(sweep_soon))
 			pause = min_t(long, pause, SWEEP_PAUSE);
 		long_sleep = pause > (long)SETTLE;
 		if (long_sleep) {
