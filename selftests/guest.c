@@ -170,6 +170,11 @@ enum writers writers_of(const char *path)
 	return filesystem == XFS_SUPER_MAGIC ? WRITERS_WAIT : WRITERS_DROP;
 }
 
+bool takes_overlay(const char *path)
+{
+	return filesystem_of(path) != OVERLAYFS_SUPER_MAGIC;
+}
+
 bool unload_drops(const char *path)
 {
 	return filesystem_of(path) != TMPFS_MAGIC;

@@ -56,6 +56,8 @@ enum writers {
 enum writers writers_of(const char *path);
 /* Does the kernel put text of files on huge pages by itself, when it feels like it? */
 bool kernel_is_native(void);
+/* Can the upper layer of an overlayfs be there? */
+bool takes_overlay(const char *path);
 /* Does unloading the module take back what is huge of the file? */
 bool unload_drops(const char *path);
 
