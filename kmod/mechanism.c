@@ -10,6 +10,7 @@
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 #include <linux/pagemap.h>
+#include <linux/user_namespace.h>
 
 #include "compat.h"
 #include "hugetext.h"
@@ -91,6 +92,17 @@ static bool is_tmpfs(struct inode *inode)
 	return inode->i_sb->s_magic == TMPFS_MAGIC;
 }
 
+/*
+ * Is it for a program to say when a page of the file is read, or for somebody
+ * who may mount where root would not? khugetextd, who reads for all, would wait.
+ */
+static bool is_at_mercy(struct inode *inode)
+{
+	const char *name = inode->i_sb->s_type->name;
+
+	return inode->i_sb->s_user_ns != &init_user_ns || !strncmp(name, "fuse", strlen("fuse"));
+}
+
 enum hugetext_why hugetext_mechanism_file_why(struct file *file)
 {
 	struct inode *inode = file_inode(file);
@@ -101,6 +113,8 @@ enum hugetext_why hugetext_mechanism_file_why(struct file *file)
 	if (is_tmpfs(inode))
 		return inode->i_sb->s_flags & SB_KERNMOUNT ? HUGETEXT_WHY_ANONYMOUS_FILE :
 							     HUGETEXT_WHY_OK;
+	if (is_at_mercy(inode))
+		return HUGETEXT_WHY_FILESYSTEM;
 	switch (READ_ONCE(mechanism)) {
 	case NATIVE:
 		return hugetext_takes_huge_folios(file->f_mapping) ? HUGETEXT_WHY_OK :
