@@ -298,8 +298,11 @@ static void craft(struct shared *shared, int number)
 				memcpy((char *)program + 8 * (next_random(&state) % 7),
 				       &(uint64_t){ odd_number(&state) }, 8);
 		}
-		if (!write_file(name, &file, sizeof(file), 64 * REGION))
-			_exit(101);
+		/* Text busy, while khugetextd lets go of the one before. */
+		if (!write_file(name, &file, sizeof(file), 64 * REGION)) {
+			sleep_ms(5);
+			continue;
+		}
 		map_and_execute(name);
 		count(shared, 1);
 	}
