@@ -9,7 +9,6 @@
 #include <linux/magic.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
-#include <linux/pagemap.h>
 #include <linux/user_namespace.h>
 
 #include "compat.h"
@@ -129,16 +128,6 @@ enum hugetext_why hugetext_mechanism_file_why(struct file *file)
 	return HUGETEXT_WHY_FILESYSTEM;
 }
 
-/*
- * Without the kernel's help all writers must be noticed. With its option, and
- * large folios, it looks for writers too early; see files.c.
- */
-static bool must_be_guarded(struct inode *inode)
-{
-	return mechanism == ROTHP ||
-	       (mechanism == READ_ONLY_THP && mapping_large_folio_support(inode->i_mapping));
-}
-
 enum hugetext_why hugetext_mechanism_begin(struct file *file)
 {
 	enum hugetext_why why = hugetext_mechanism_file_why(file);
@@ -147,7 +136,12 @@ enum hugetext_why hugetext_mechanism_begin(struct file *file)
 	/* Huge pages of tmpfs are the only copy of what they hold: they stay. */
 	if (why != HUGETEXT_WHY_OK || is_tmpfs(inode))
 		return why;
-	return hugetext_files_begin(inode, must_be_guarded(inode));
+	/*
+	 * The option's own way with a writer is to throw the whole file out of the
+	 * page cache, and it looks for writers too early where large folios are
+	 * known: it is spared both.
+	 */
+	return hugetext_files_begin(inode, mechanism != NATIVE);
 }
 
 void hugetext_mechanism_end(void)

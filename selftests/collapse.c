@@ -200,7 +200,7 @@ TEST_F_TIMEOUT(life, found_again_after_off_and_on, 900)
 	ASSERT_EQ(0, write_text(ENABLED, "0"));
 	ASSERT_TRUE(child_start(&self->child, "prog-nopie"));
 	sleep_ms(300);
-	if (!kernel_is_native()) {
+	if (!kernel_collapses_text()) {
 		ASSERT_EQ(0, text_of(self->child.pid, "prog-nopie").huge);
 	}
 	ASSERT_EQ(0, write_text(ENABLED, "1"));
@@ -364,7 +364,7 @@ TEST_F_TIMEOUT(life, bytes_are_right_all_the_time, 900)
 		sleep_ms(200);
 		EXPECT_EQ(0, module_unload());
 		/* Some kernels read text that is wanted all the time into huge pages again. */
-		if (!kernel_is_native() && unload_drops(FIXTURES)) {
+		if (!kernel_collapses_text() && unload_drops(FIXTURES)) {
 			EXPECT_EQ(0, text_of(self->child.pid, "prog-nopie").huge);
 		}
 		ASSERT_EQ(0, module_load(""));
@@ -432,7 +432,7 @@ TEST_F_TIMEOUT(life, breakpoint_set_before, 900)
 	ASSERT_EQ(0, write_text(ENABLED, "1"));
 	sleep_ms(1000);
 	EXPECT_LE(1, counter("private_copy"));
-	EXPECT_GE(kernel_is_native() ? text_of(self->child.pid, "prog-nopie").whole - 2048 : 0,
+	EXPECT_GE(kernel_collapses_text() ? text_of(self->child.pid, "prog-nopie").whole - 2048 : 0,
 		  text_of(self->child.pid, "prog-nopie").huge);
 	EXPECT_EQ(BREAKPOINT, peek(self->child.pid, addr));
 	ASSERT_EQ(0, module_unload());

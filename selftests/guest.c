@@ -152,6 +152,22 @@ bool kernel_is_native(void)
 	return major >= 7;
 }
 
+/* Debian's kernels do not have it, and do not show their configuration either. */
+bool kernel_has_option(void)
+{
+	static int has = -1;
+
+	if (has < 0)
+		has = !system("zcat /proc/config.gz 2> /dev/null |"
+			      "grep -q ^CONFIG_READ_ONLY_THP_FOR_FS=y");
+	return has;
+}
+
+bool kernel_collapses_text(void)
+{
+	return kernel_is_native() || kernel_has_option();
+}
+
 static long filesystem_of(const char *path)
 {
 	struct statfs st = { 0 };

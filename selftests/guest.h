@@ -54,8 +54,12 @@ enum writers {
 };
 
 enum writers writers_of(const char *path);
-/* Does the kernel put text of files on huge pages by itself, when it feels like it? */
+/* Can file systems write to huge pages, and does the kernel collapse their text for that? */
 bool kernel_is_native(void);
+/* Was the kernel built with READ_ONLY_THP_FOR_FS? */
+bool kernel_has_option(void);
+/* Does text become huge without the module, when the kernel feels like it? */
+bool kernel_collapses_text(void);
 /* Can the upper layer of an overlayfs be there? */
 bool takes_overlay(const char *path);
 /* Does unloading the module take back what is huge of the file? */

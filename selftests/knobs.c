@@ -235,18 +235,10 @@ static const char *mechanism(void)
 	return word;
 }
 
-/* Debian builds its kernels with "amd64" in their names, and without READ_ONLY_THP_FOR_FS. */
 TEST_F(knobs, mechanism_is_the_one_for_this_kernel)
 {
-	bool stock = strstr(read_text("/proc/sys/kernel/osrelease"), "amd64");
-
-	if (kernel_is_native()) {
-		EXPECT_STREQ("native", mechanism());
-	} else if (stock || !strcmp(mechanism(), "rothp")) {
-		EXPECT_STREQ("rothp", mechanism());
-	} else {
-		EXPECT_STREQ("READ_ONLY_THP", mechanism());
-	}
+	EXPECT_STREQ(kernel_is_native() ? "native" : kernel_has_option() ? "READ_ONLY_THP" :
+		     "rothp", mechanism());
 }
 
 FIXTURE(missing) {
@@ -301,16 +293,6 @@ static bool kernel_has(const char *symbol)
 	return found;
 }
 
-static bool needs_rothp(void)
-{
-	bool needs;
-
-	module_load("");
-	needs = !strcmp(mechanism(), "rothp");
-	module_unload();
-	return needs;
-}
-
 FIXTURE_SETUP(missing)
 {
 	ASSERT_TRUE(child_start(&self->child, "prog-nopie"));
@@ -331,7 +313,7 @@ TEST_F_TIMEOUT(missing, hook_is_named_and_the_rest_works, 900)
 	const char *name = variant->hook;
 	int before;
 
-	if (variant->rothp && !needs_rothp())
+	if (variant->rothp && kernel_collapses_text())
 		SKIP(return, "this kernel does not need it");
 	if (variant->other && !kernel_has(name))
 		name = variant->other;
@@ -354,7 +336,7 @@ TEST_F_TIMEOUT(missing, hook_is_named_and_the_rest_works, 900)
 		EXPECT_TRUE(wait_all_huge(self->child.pid, "prog-nopie"));
 	} else {
 		sleep_ms(1000);
-		if (!kernel_is_native()) {
+		if (!kernel_collapses_text()) {
 			EXPECT_EQ(0, text_of(self->child.pid, "prog-nopie").huge);
 		}
 		EXPECT_LT(0, counter("no_hook") + counter("filesystem"));

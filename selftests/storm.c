@@ -88,7 +88,7 @@ TEST_F_TIMEOUT(storm, load_and_unload_50_times, 1200)
 	}
 	fprintf(stderr, "# %ld regions collapsed\n", collapsed);
 	EXPECT_LT(0, collapsed);
-	if (!kernel_is_native() && unload_drops(FIXTURES)) {
+	if (!kernel_collapses_text() && unload_drops(FIXTURES)) {
 		EXPECT_EQ(0, read_number("/proc/meminfo", "FileHugePages"));
 	}
 }
