@@ -10,13 +10,16 @@ build=$top/build
 cache=$build/cache
 arch=${ARCH:-amd64}
 
-# Kernels we know: the version, with the flavour if it is not the plain one, and
-# the suite that carries it. PREEMPT_RT ones have no transparent huge pages.
+# Kernels we know: the version, with the flavour if it is not the plain one, the
+# suite that carries it, and "built" if that has only the sources and mkkernel
+# makes a kernel of them. PREEMPT_RT ones have no transparent huge pages.
 # source_kernel's sources have what every kernel's tests use.
 kernels='
-6.1	bookworm
-6.12	bookworm
-7.3	trixie-backports
+6.1			bookworm
+6.12			bookworm
+6.12-sanitized		bookworm	built
+6.12-sanitized-rothp	bookworm	built
+7.3			trixie-backports
 '
 source_kernel=6.1
 
@@ -39,13 +42,19 @@ kernel_suite()
 {
 	local name suite
 
-	while read -r name suite; do
+	while read -r name suite _; do
 		if [[ $name && $name == "$1" ]]; then
 			echo "$suite"
 			return
 		fi
 	done <<< "$kernels"
 	die "no kernel '$1' in selftests/vm/common.sh"
+}
+
+# kernel_is_built KERNEL: by mkkernel, on this machine.
+kernel_is_built()
+{
+	grep -qE "^$1[[:space:]].*[[:space:]]built$" <<< "$kernels"
 }
 
 # lock NAME: until this script ends, others that lock the same name wait.
