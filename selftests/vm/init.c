@@ -2,7 +2,8 @@
 /*
  * init.c - PID 1 of the test VM. Runs the tests of /tests/list one after the
  * other, each in a cgroup of its own and under a time limit, counts their TAP
- * results, tells the host over a port of its own, and powers off.
+ * results, looks for what they leaked in the kernel, tells the host over a port
+ * of its own, and powers off.
  */
 #define _GNU_SOURCE
 #include <ctype.h>
@@ -36,6 +37,8 @@
 #define KILL_LIMIT	20		/* seconds until a killed test must be gone */
 #define MAX_ARGS	32
 #define KSFT_SKIP	4
+#define KMEMLEAK	"/sys/kernel/debug/kmemleak"
+#define LEAK_AGE	6		/* seconds; younger memory is not called leaked */
 
 /* Taints that mean the kernel has hurt itself: bad page, died, warned, soft lockup. */
 #define BAD_TAINTS	(1ul << 5 | 1ul << 7 | 1ul << 9 | 1ul << 14)
@@ -402,6 +405,42 @@ static void run_tests(struct counts *total)
 	fclose(list);
 }
 
+/*
+ * Kernels with kmemleak look for memory that nothing points to any more. A scan
+ * trusts no object whose contents changed since the scan before.
+ */
+static void check_leaks(struct counts *total)
+{
+	const char *trouble = NULL;
+	char line[256];
+	FILE *leaks;
+
+	if (access(KMEMLEAK, F_OK))
+		return;
+	mark_log("scan", "kmemleak");
+	if (!access("/sys/module/hugetext", F_OK))
+		trouble = "the module is still loaded";
+	for (int i = 0; i < 2; i++) {
+		sleep(LEAK_AGE);
+		if (!write_file(KMEMLEAK, "scan"))
+			trouble = "it cannot scan";
+	}
+	leaks = fopen(KMEMLEAK, "re");
+	while (leaks && fgets(line, sizeof(line), leaks)) {
+		report("# %s", line);
+		trouble = "memory leaked";
+	}
+	if (leaks)
+		fclose(leaks);
+	if (trouble) {
+		report("not ok - kmemleak: %s\n", trouble);
+		total->failed++;
+	} else {
+		report("ok - kmemleak: nothing leaked\n");
+		total->passed++;
+	}
+}
+
 /* What we were started with is the initramfs's console; a shell wants a terminal. */
 static void open_terminal(void)
 {
@@ -455,6 +494,7 @@ int main(void)
 		uname(&name);
 		report("# kernel %s\n", name.release);
 		run_tests(&total);
+		check_leaks(&total);
 		report("# report: %u passed, %u failed, %u skipped\n",
 		       total.passed, total.failed, total.skipped);
 	}
