@@ -152,14 +152,13 @@ bool kernel_is_native(void)
 	return major >= 7;
 }
 
-/* Debian's kernels do not have it, and do not show their configuration either. */
 bool kernel_has_option(void)
 {
 	static int has = -1;
 
 	if (has < 0)
-		has = !system("zcat /proc/config.gz 2> /dev/null |"
-			      "grep -q ^CONFIG_READ_ONLY_THP_FOR_FS=y");
+		has = !system("grep -q ^CONFIG_READ_ONLY_THP_FOR_FS=y "
+			      "/lib/modules/$(uname -r)/config");
 	return has;
 }
 
