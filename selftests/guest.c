@@ -354,6 +354,77 @@ struct text_size text_of(pid_t pid, const char *name)
 	return size;
 }
 
+bool find_text(pid_t pid, const char *name, struct text_mapping *text)
+{
+	struct text_mapping now;
+	char path[64], line[4096], mode[8];
+	FILE *file;
+
+	*text = (struct text_mapping){ 0 };
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file)) {
+		line[strcspn(line, "\n")] = '\0';
+		if (sscanf(line, "%lx-%lx %7s %lx", &now.start, &now.end, mode, &now.offset) == 4 &&
+		    !strcmp(mode, "r-xp") && ends_in(line, name) &&
+		    now.end - now.start > text->end - text->start)
+			*text = now;
+	}
+	if (file)
+		fclose(file);
+	return text->end;
+}
+
+/* Bytes of one mapping of @path that differ; both are read in pieces. */
+static long differing(pid_t pid, const char *path, const struct text_mapping *text)
+{
+	static unsigned char seen[65536], wanted[65536];
+	char memory[64];
+	unsigned long at;
+	long wrong = 0;
+	int mem, file;
+
+	snprintf(memory, sizeof(memory), "/proc/%d/mem", pid);
+	mem = open(memory, O_RDONLY | O_CLOEXEC);
+	file = open(path, O_RDONLY | O_CLOEXEC);
+	for (at = text->start; at < text->end && wrong >= 0; at += sizeof(seen)) {
+		size_t size = text->end - at < sizeof(seen) ? text->end - at : sizeof(seen);
+
+		/* The last page of a file is filled up with zeros. */
+		memset(wanted, 0, size);
+		if (pread(mem, seen, size, at) != (ssize_t)size ||
+		    pread(file, wanted, size, at - text->start + text->offset) <= 0)
+			wrong = -1;
+		for (size_t i = 0; i < size && wrong >= 0; i++)
+			wrong += seen[i] != wanted[i];
+	}
+	close(file);
+	close(mem);
+	return wrong;
+}
+
+long wrong_bytes(pid_t pid, const char *name)
+{
+	struct text_mapping text;
+	char maps[64], line[4096], mode[8];
+	long wrong = -1, more = 0;
+	FILE *file;
+
+	snprintf(maps, sizeof(maps), "/proc/%d/maps", pid);
+	file = fopen(maps, "re");
+	while (file && more >= 0 && fgets(line, sizeof(line), file)) {
+		line[strcspn(line, "\n")] = '\0';
+		if (sscanf(line, "%lx-%lx %7s %lx", &text.start, &text.end, mode,
+			   &text.offset) != 4 || strcmp(mode, "r-xp") || !ends_in(line, name))
+			continue;
+		more = differing(pid, strchr(line, '/'), &text);
+		wrong = more < 0 ? -1 : (wrong < 0 ? 0 : wrong) + more;
+	}
+	if (file)
+		fclose(file);
+	return wrong;
+}
+
 static void print_counters(void)
 {
 	const char *line = read_text(COUNTERS);
@@ -396,4 +467,31 @@ bool wait_all_huge(pid_t pid, const char *name)
 		fprintf(stderr, "# pid %d %s: no whole region in %ld kB of text\n", pid, name ?: "all",
 		       size.text);
 	return size.whole && wait_huge(pid, name, size.whole);
+}
+
+bool wait_settled(void)
+{
+	time_t end = time(NULL) + PATIENCE;
+
+	do {
+		/* A line of headings, and one per process. */
+		if (!strchr(read_text(PROCESSES), '\n'))
+			return true;
+		sleep_ms(20);
+	} while (time(NULL) < end);
+	fprintf(stderr, "# not dealt with: %s\n", read_text(PROCESSES));
+	return false;
+}
+
+bool wait_counter(const char *name, long value)
+{
+	time_t end = time(NULL) + PATIENCE;
+
+	do {
+		if (counter(name) >= value)
+			return true;
+		sleep_ms(20);
+	} while (time(NULL) < end);
+	fprintf(stderr, "# %s stays at %ld\n", name, counter(name));
+	return false;
 }

@@ -15,6 +15,7 @@
 #define THP		"/sys/kernel/mm/transparent_hugepage"
 #define ENABLED		THP "/hugetext_enabled"
 #define COUNTERS	"/sys/kernel/debug/hugetext/counters"
+#define PROCESSES	"/sys/kernel/debug/hugetext/processes"
 #define REGION		(2ul << 20)
 
 /*
@@ -97,6 +98,22 @@ struct text_size {
 	long whole;	/* what could be */
 	long text;	/* their size */
 };
+
+/* The largest text mapping of a file. */
+struct text_mapping {
+	unsigned long start;
+	unsigned long end;
+	unsigned long offset;
+};
+
+/* Of the file whose name ends in @name; false when @pid maps no text of it. */
+bool find_text(pid_t pid, const char *name, struct text_mapping *text);
+/* Text bytes that @pid has other than in its file, whose name ends in @name; -1: unreadable. */
+long wrong_bytes(pid_t pid, const char *name);
+/* Wait until khugetextd has dealt with all processes; false when PATIENCE ends before. */
+bool wait_settled(void);
+/* Wait until a counter of the module is at least @value. */
+bool wait_counter(const char *name, long value);
 
 /* Of all text of @pid, or of the mappings whose file name ends in @name. */
 struct text_size text_of(pid_t pid, const char *name);
