@@ -332,6 +332,32 @@ TEST_F_TIMEOUT(poked, seen_by_one_process, 900)
 	ASSERT_EQ(0, module_load(""));
 }
 
+/* At another moment in each round: before, in the middle of, and after the collapse. */
+TEST_F_TIMEOUT(process, poked_during_a_collapse, 900)
+{
+	unsigned char before;
+	unsigned long addr;
+
+	ASSERT_EQ(0, write_text(ENABLED, "1"));
+	for (int i = 0; i < 16; i++) {
+		ASSERT_TRUE(fresh_copy("prog-nopie"));
+		ASSERT_TRUE(child_start(&self->child, PROGRAM));
+		addr = inner_page(big_text(&self->child, "addr")) + i * 4096 + 1;
+		before = byte_at(self->child.pid, addr);
+		sleep_ms(i * 4);
+		ASSERT_TRUE(poke(self->child.pid, addr, before ^ 0x80));
+		ASSERT_TRUE(child_start(&self->other, PROGRAM));
+		EXPECT_TRUE(wait_all_huge(self->other.pid, PROGRAM));
+		EXPECT_TRUE(works(&self->other, "prog-nopie"));
+		EXPECT_EQ(before ^ 0x80, byte_at(self->child.pid, addr));
+		EXPECT_EQ(1, wrong_bytes(self->child.pid, PROGRAM));
+		EXPECT_FALSE(is_right(child_ask(&self->child, "call"), "prog-nopie", "call"));
+		ASSERT_TRUE(child_quit(&self->other));
+		ASSERT_TRUE(child_quit(&self->child));
+	}
+	EXPECT_TRUE(wait_settled());
+}
+
 /* ---- uprobes ---- */
 
 #define UPROBE_EVENT	"hugetext_test/page"
@@ -457,6 +483,37 @@ TEST_F_TIMEOUT(uprobe, set_while_huge, 900)
 		EXPECT_TRUE(works(&self->child, "prog-nopie"));
 		EXPECT_LE(self->whole - 2048, text_of(self->child.pid, PROGRAM).huge);
 	}
+	CHECK_AFTER_PROBE();
+}
+
+/*
+ * At another moment in each round, set and cleared. Where unloading drops what
+ * is huge, each round begins with small pages.
+ */
+TEST_F_TIMEOUT(uprobe, set_during_a_collapse, 900)
+{
+	long hits;
+
+	ASSERT_TRUE(child_start(&self->other, PROGRAM));
+	for (int i = 0; i < 16; i++) {
+		ASSERT_EQ(0, write_text(ENABLED, "1"));
+		sleep_ms(i * 3);
+		ASSERT_TRUE(uprobe_on());
+		hits = uprobe_hits();
+		EXPECT_TRUE(is_right(child_ask(&self->child, "call"), "prog-nopie", "call"));
+		EXPECT_TRUE(is_right(child_ask(&self->other, "call"), "prog-nopie", "call"));
+		EXPECT_EQ(hits + 2, uprobe_hits());
+		EXPECT_TRUE(is_probed(self->child.pid, self->addr));
+		EXPECT_TRUE(is_probed(self->other.pid, self->addr));
+		ASSERT_TRUE(uprobe_off());
+		EXPECT_EQ(0, wrong_bytes(self->child.pid, PROGRAM));
+		EXPECT_EQ(0, wrong_bytes(self->other.pid, PROGRAM));
+		child_kill(&self->other);
+		ASSERT_EQ(0, module_unload());
+		ASSERT_EQ(0, module_load(""));
+		ASSERT_TRUE(child_start(&self->other, PROGRAM));
+	}
+	ASSERT_EQ(0, write_text(ENABLED, "1"));
 	CHECK_AFTER_PROBE();
 }
 
@@ -967,19 +1024,21 @@ TEST_F_TIMEOUT(process, thp_disabled_before_exec, 900)
 	static void (* const how[])(void) = { disable_thp, disable_but_advised };
 	int forked = 0;
 
-	ASSERT_EQ(0, write_text(ENABLED, "1"));
 	for (int i = 0; i < 2; i++) {
 		if (i && prctl(PR_SET_THP_DISABLE, 1, PR_THP_DISABLE_EXCEPT_ADVISED, 0, 0))
 			break;
 		ASSERT_EQ(0, prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0));
 		ASSERT_TRUE(child_start_prepared(&self->child, PROGRAM, how[i]));
 		ASSERT_TRUE(sscanf(child_ask(&self->child, "fork"), "child %d", &forked) == 1);
+		/* Now all processes are looked at, these two among them. */
+		ASSERT_EQ(0, write_text(ENABLED, "1"));
 		EXPECT_TRUE(wait_counter("thp_disabled", 2 * i + 2));
 		EXPECT_TRUE(wait_settled());
 		EXPECT_TRUE(works(&self->child, "prog-nopie"));
 		EXPECT_EQ(0, text_of(self->child.pid, PROGRAM).huge);
 		EXPECT_EQ(0, wrong_bytes(forked, PROGRAM));
 		EXPECT_EQ(0, text_of(forked, PROGRAM).huge);
+		ASSERT_EQ(0, write_text(ENABLED, "0"));
 		child_kill(&self->child);
 	}
 }
