@@ -84,6 +84,7 @@ FIXTURE(crowd) {
 FIXTURE_SETUP(crowd)
 {
 	ASSERT_TRUE(fresh_copy("prog-short"));
+	ASSERT_TRUE(khugepaged_off());
 	ASSERT_EQ(0, module_load("hugetext=1"));
 }
 
@@ -91,6 +92,7 @@ FIXTURE_TEARDOWN(crowd)
 {
 	child_kill(&self->child);
 	EXPECT_EQ(0, module_unload());
+	EXPECT_TRUE(khugepaged_as_before());
 }
 
 #define LIVES		10000
@@ -255,6 +257,7 @@ FIXTURE_SETUP(group)
 	ASSERT_TRUE(fresh_copy("libtext.so"));
 	snprintf(self->printk, sizeof(self->printk), "%s", read_text("/proc/sys/kernel/printk"));
 	ASSERT_TRUE(make_group());
+	ASSERT_TRUE(khugepaged_off());
 	ASSERT_EQ(0, module_load(""));
 }
 
@@ -265,6 +268,7 @@ FIXTURE_TEARDOWN(group)
 	child_kill(&self->other);
 	EXPECT_TRUE(remove_group());
 	EXPECT_EQ(0, module_unload());
+	EXPECT_TRUE(khugepaged_as_before());
 	EXPECT_EQ(0, write_text("/proc/sys/kernel/printk", self->printk));
 }
 
@@ -489,6 +493,7 @@ FIXTURE_VARIANT_ADD(asleep, processors) { .level = "core", .state = "mem" };
 FIXTURE_SETUP(asleep)
 {
 	snprintf(self->delay, sizeof(self->delay), "%s", read_text(TEST_DELAY));
+	ASSERT_TRUE(khugepaged_off());
 	ASSERT_EQ(0, module_load("hugetext=1"));
 	/* Stays so long in the state, then comes back by itself. */
 	ASSERT_EQ(0, write_text(TEST_DELAY, "1"));
@@ -501,6 +506,7 @@ FIXTURE_TEARDOWN(asleep)
 	EXPECT_EQ(0, write_text(POWER "pm_test", "none"));
 	EXPECT_EQ(0, write_text(TEST_DELAY, self->delay));
 	EXPECT_EQ(0, module_unload());
+	EXPECT_TRUE(khugepaged_as_before());
 }
 
 /* khugetextd is caught at work: it must not keep the system from sleeping. */

@@ -61,6 +61,21 @@ int module_unload(void)
 	return syscall(SYS_delete_module, "hugetext", O_NONBLOCK) ? -errno : 0;
 }
 
+static char thp_before[64];
+
+bool khugepaged_off(void)
+{
+	const char *brackets = strchr(read_text(THP "/enabled"), '[');
+
+	return brackets && sscanf(brackets, "[%63[a-z]", thp_before) == 1 &&
+	       !write_text(THP "/enabled", "never");
+}
+
+bool khugepaged_as_before(void)
+{
+	return !write_text(THP "/enabled", thp_before);
+}
+
 int write_text(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC);

@@ -29,6 +29,13 @@
 int module_load(const char *parameters);
 int module_unload(void);
 
+/*
+ * The kernel's own khugepaged finds text too on newer kernels, some seconds
+ * later. Where a test says what stays small, it must be out of the way.
+ */
+bool khugepaged_off(void);
+bool khugepaged_as_before(void);
+
 /* ---- Small files ---- */
 
 /* 0, or the negative errno of open or write. */

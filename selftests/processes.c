@@ -126,6 +126,7 @@ FIXTURE_SETUP(process)
 {
 	ASSERT_TRUE(fresh_copy("prog-nopie"));
 	ASSERT_TRUE(fresh_copy("libtext.so"));
+	ASSERT_TRUE(khugepaged_off());
 	ASSERT_EQ(0, module_load(""));
 }
 
@@ -134,6 +135,7 @@ FIXTURE_TEARDOWN(process)
 	child_kill(&self->child);
 	child_kill(&self->other);
 	EXPECT_EQ(0, module_unload());
+	EXPECT_TRUE(khugepaged_as_before());
 }
 
 /* ---- A debugger's breakpoints ---- */
@@ -286,6 +288,7 @@ FIXTURE_SETUP(poked)
 {
 	ASSERT_TRUE(fresh_copy("prog-nopie"));
 	ASSERT_TRUE(fresh_copy("libtext.so"));
+	ASSERT_TRUE(khugepaged_off());
 	ASSERT_EQ(0, module_load(""));
 	ASSERT_TRUE(child_start(&self->child, PROGRAM));
 	ASSERT_TRUE(child_start(&self->other, PROGRAM));
@@ -298,6 +301,7 @@ FIXTURE_TEARDOWN(poked)
 	child_kill(&self->child);
 	child_kill(&self->other);
 	EXPECT_EQ(0, module_unload());
+	EXPECT_TRUE(khugepaged_as_before());
 }
 
 TEST_F_TIMEOUT(poked, seen_by_one_process, 900)
@@ -395,6 +399,7 @@ FIXTURE_SETUP(uprobe)
 
 	ASSERT_TRUE(fresh_copy("prog-nopie"));
 	ASSERT_TRUE(fresh_copy("libtext.so"));
+	ASSERT_TRUE(khugepaged_off());
 	ASSERT_EQ(0, module_load(""));
 	ASSERT_TRUE(child_start(&self->child, PROGRAM));
 	ASSERT_TRUE(find_text(self->child.pid, PROGRAM, &text));
@@ -412,6 +417,7 @@ FIXTURE_TEARDOWN(uprobe)
 	uprobe_off();
 	EXPECT_EQ(0, write_text(TRACING "uprobe_events", "-:" UPROBE_EVENT));
 	EXPECT_EQ(0, module_unload());
+	EXPECT_TRUE(khugepaged_as_before());
 }
 
 static bool is_probed(pid_t pid, unsigned long addr)
@@ -443,6 +449,7 @@ TEST_F_TIMEOUT(uprobe, set_before_exec, 900)
 		EXPECT_TRUE(is_right(child_ask(&self->child, "call"), "prog-nopie", "call"));
 		EXPECT_EQ(i, uprobe_hits());
 	}
+	EXPECT_EQ(0, counter("collapsed_regions"));
 	EXPECT_EQ(0, text_of(self->child.pid, PROGRAM).huge);
 	EXPECT_TRUE(is_probed(self->child.pid, self->addr));
 	CHECK_AFTER_PROBE();
@@ -611,6 +618,7 @@ FIXTURE_SETUP(mapped)
 	self->size = st.st_size / REGION * REGION;
 	self->bytes = malloc(self->size);
 	ASSERT_EQ(self->size, pread(self->fd, self->bytes, self->size, 0));
+	ASSERT_TRUE(khugepaged_off());
 	ASSERT_EQ(0, module_load("hugetext=1"));
 }
 
@@ -619,6 +627,7 @@ FIXTURE_TEARDOWN(mapped)
 	child_kill(&self->child);
 	close(self->fd);
 	EXPECT_EQ(0, module_unload());
+	EXPECT_TRUE(khugepaged_as_before());
 }
 
 /* A free place that huge pages can cover; nobody else maps anything meanwhile. */
