@@ -5,6 +5,7 @@
  * makes the checks that it makes for the process itself.
  */
 #include <linux/file.h>
+#include <linux/memcontrol.h>
 #include <linux/mm.h>
 #include <linux/mman.h>
 #include <linux/mmap_lock.h>
@@ -62,6 +63,26 @@ static enum hugetext_why take_piece(struct mm_struct *mm, unsigned long start, u
 	}
 	mmap_read_unlock(mm);
 	return why;
+}
+
+/*
+ * Would a cgroup that pays for this piece be beyond its memory.high? The limit
+ * memory.max the kernel checks by itself. Beyond this mark it lets khugetextd go
+ * on, which belongs to no such group, and slows the group's processes down for it.
+ */
+static bool beyond_high_mark(struct mm_struct *mm, const struct piece *piece)
+{
+	bool beyond = false;
+#ifdef CONFIG_MEMCG
+	unsigned long pages = (piece->end - piece->start) >> PAGE_SHIFT;
+	struct mem_cgroup *own = get_mem_cgroup_from_mm(mm);
+	struct mem_cgroup *group;
+
+	for (group = own; group && !beyond; group = parent_mem_cgroup(group))
+		beyond = page_counter_read(&group->memory) + pages > READ_ONCE(group->memory.high);
+	mem_cgroup_put(own);
+#endif
+	return beyond;
 }
 
 /* What stood in the way, from the errno and from the state of the file. */
@@ -206,7 +227,9 @@ enum hugetext_why hugetext_apply(struct mm_struct *mm, pid_t tgid,
 			continue;
 		}
 
-		why = hugetext_mechanism_begin(piece.file);
+		why = HUGETEXT_WHY_MEMCG_LIMIT;
+		if (!beyond_high_mark(mm, &piece))
+			why = hugetext_mechanism_begin(piece.file);
 		if (why == HUGETEXT_WHY_OK) {
 			why = collapse(mm, tgid, &piece);
 			hugetext_mechanism_end();
