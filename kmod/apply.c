@@ -70,7 +70,7 @@ static enum hugetext_why take_piece(struct mm_struct *mm, unsigned long start, u
  * memory.max the kernel checks by itself. Beyond this mark it lets khugetextd go
  * on, which belongs to no such group, and slows the group's processes down for it.
  */
-static bool beyond_high_mark(struct mm_struct *mm, const struct piece *piece)
+static noinline bool beyond_high_mark(struct mm_struct *mm, const struct piece *piece)
 {
 	bool beyond = false;
 #ifdef CONFIG_MEMCG

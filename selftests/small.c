@@ -39,13 +39,6 @@ FIXTURE_TEARDOWN(small)
 	EXPECT_EQ(0, module_unload());
 }
 
-static bool wait_counter(const char *name, long wanted)
-{
-	for (int i = 0; i < PATIENCE * 10 && counter(name) < wanted; i++)
-		sleep_ms(100);
-	return counter(name) >= wanted;
-}
-
 TEST_F_TIMEOUT(small, stays_small_and_the_reason_says_so, 900)
 {
 	char dlopen[256];
