@@ -6,6 +6,8 @@
 BUILD	:= $(CURDIR)/build
 PREFIX	?= /usr/local
 KERNEL	?= 6.1
+# How long the writers work in "make soak".
+SECONDS	?= 3600
 
 # The kernel to build the module for: the running one, or the one somebody names.
 RUNNING	:= /lib/modules/$(shell uname -r)/build
@@ -30,6 +32,7 @@ help:
 	@echo 'sudo make demo         a real database on huge text pages, in a virtual machine'
 	@echo 'sudo make check        every check; make check-fast: those that take seconds;'
 	@echo '                       KERNELS="6.1 7.3" leaves out the other kernels'
+	@echo 'sudo make soak         writers at text that is huge, for an hour (SECONDS=3600, KERNEL=6.1, SEED=)'
 	@echo 'make vm [KERNEL=6.1]   a shell in the virtual machine, with the module and the command'
 	@echo 'make update            look for newer kernels and packages than those in build/cache'
 	@echo 'make clean             removes what was built; make distclean: what was fetched, too'
@@ -83,6 +86,13 @@ check-fast:
 	selftests/vm/setup check
 	selftests/check --fast
 
+soak:
+	selftests/vm/setup check
+	WRITERS_LIMIT=$$(($(SECONDS) + 900)) selftests/vm/kselftests \
+		--name soak-$(KERNEL) $(KERNEL) writers -- --timeout $$(($(SECONDS) + 1200)) --append \
+		"HUGETEXT_WRITERS_SECONDS=$(SECONDS) $(if $(SEED),HUGETEXT_WRITERS_SEED=$(SEED))"
+	selftests/vm/crash $(KERNEL) $$(($(SECONDS) / 600 + 1))
+
 vm:
 	selftests/vm/setup demo
 	selftests/vm/build $(KERNEL)
@@ -98,5 +108,5 @@ clean:
 distclean:
 	rm -rf $(BUILD)
 
-.PHONY: all help tools module no-module install uninstall demo check check-fast vm update
-.PHONY: clean distclean
+.PHONY: all help tools module no-module install uninstall demo check check-fast soak vm
+.PHONY: update clean distclean

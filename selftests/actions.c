@@ -69,7 +69,7 @@ static __attribute__((format(printf, 2, 3))) void note(struct turn *turn, const 
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(turn->note + used, sizeof(turn->note) - used, format, args);
+	vsnprintf(turn->note + used, sizeof(turn->file->history[0]) - used, format, args);
 	va_end(args);
 }
 
@@ -305,7 +305,7 @@ static enum outcome rewrite(struct turn *turn)
 	enum outcome outcome;
 	int fd;
 
-	note(turn, "rewrite %#zx", length);
+	note(turn, " %#zx", length);
 	reference_begin(turn->file);
 	reference_resize(turn->file, 0);
 	reference_go(turn->file);
@@ -793,17 +793,19 @@ static enum outcome write_ring(struct turn *turn)
 
 /* ---- The table ---- */
 
+#define REWRITE		0
+
 static const struct action {
 	const char *name;
 	enum outcome (*act)(struct turn *turn);
 	unsigned int weight;
 } actions[] = {
+	[REWRITE] = { "rewrite", rewrite, 1 },
 	{ "open", open_only, 1 },
 	{ "write", write_in_place, 5 },
 	{ "append", append, 2 },
 	{ "truncate", truncate_by_name, 2 },
 	{ "ftruncate", truncate_open_file, 1 },
-	{ "", rewrite, 1 },
 	{ "range", change_range, 5 },
 	{ "preallocate", preallocate_behind, 1 },
 	{ "mapping", write_shared_mapping, 4 },
@@ -819,21 +821,39 @@ static const struct action {
 
 #define NR_ACTIONS	(sizeof(actions) / sizeof(actions[0]))
 
-enum outcome act(struct turn *turn)
+static unsigned int choose(struct turn *turn)
 {
 	unsigned int total = 0, i;
 	size_t chosen;
 
-	turn->note[0] = '\0';
-	turn->written = 0;
-	/* Without a whole region there is nothing to be huge. */
-	if (turn->file->now.size < REGION && below(turn, 2))
-		return rewrite(turn);
 	for (i = 0; i < NR_ACTIONS; i++)
 		total += actions[i].weight;
 	chosen = below(turn, total);
 	for (i = 0; chosen >= actions[i].weight; i++)
 		chosen -= actions[i].weight;
-	note(turn, "%s", actions[i].name);
-	return actions[i].act(turn);
+	/* Without a whole region there is nothing to be huge. */
+	return turn->file->now.size < REGION && below(turn, 2) ? REWRITE : i;
+}
+
+const char *action_name(unsigned int action)
+{
+	return action < NR_ACTIONS ? actions[action].name : NULL;
+}
+
+enum outcome act(struct turn *turn)
+{
+	unsigned int turns = turn->file->actions;
+	enum outcome outcome;
+
+	turn->note = turn->file->history[turns % HISTORY];
+	turn->note[0] = '\0';
+	turn->written = 0;
+	turn->action = choose(turn);
+	note(turn, "%u: %s", turns, actions[turn->action].name);
+	outcome = actions[turn->action].act(turn);
+	note(turn, "%s", outcome == OUTCOME_DONE ? "" : ", not done");
+	/* The next one's note is empty until it begins. */
+	turn->file->history[(turns + 1) % HISTORY][0] = '\0';
+	turn->file->actions = turns + 1;
+	return outcome;
 }

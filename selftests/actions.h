@@ -22,8 +22,9 @@ struct turn {
 	const struct contents *donor;	/* what the file at @donor_path holds, for good */
 	const char *donor_path;
 	uint64_t random;
+	unsigned int action;		/* what it was */
 	size_t written;			/* bytes */
-	char note[120];			/* what was done, for the file's history */
+	char *note;			/* what is done, in the file's history */
 };
 
 enum outcome {
@@ -35,6 +36,10 @@ enum outcome {
 
 /* A random action on the turn's file, the same for the same @random. */
 enum outcome act(struct turn *turn);
+
+#define MAX_ACTIONS	32
+/* NULL behind the last. */
+const char *action_name(unsigned int action);
 
 /* A loop device on an open file; its descriptor and its path, or -1. */
 int loop_attach(int fd, unsigned int flags, char *path, size_t size);

@@ -69,6 +69,7 @@ struct world {
 	long loads;
 	long collapsed;
 	long dropped;
+	long done[MAX_ACTIONS];
 	struct contents donor;
 	struct reference file[NR_FILES];
 };
@@ -109,9 +110,10 @@ static __attribute__((noreturn)) void wrong_file(struct world *world, struct ref
 						 const char *who, const char *what)
 {
 	char text[HISTORY * 170] = "";
-	unsigned int i = file->actions > HISTORY ? file->actions - HISTORY : 0;
+	/* The last one may be under way. */
+	unsigned int i = file->actions >= HISTORY ? file->actions - HISTORY + 1 : 0;
 
-	for (; i < file->actions; i++)
+	for (; i <= file->actions; i++)
 		snprintf(text + strlen(text), sizeof(text) - strlen(text), "#   %s\n",
 			 file->history[i % HISTORY]);
 	if (!__atomic_load_n(&world->wrong, __ATOMIC_SEQ_CST))
@@ -162,11 +164,11 @@ static void read_files(struct world *world, int number)
 		}
 		for (int i = random_below(&random, 12); i >= 0; i--) {
 			if (!look(world, &view, random_below(&random, MOST / PAGE),
-				  1 + random_below(&random, 600), "reader"))
+				  1 + random_below(&random, 300), "reader"))
 				break;
 			if (!random_below(&random, 6))
 				madvise(view.start, MOST, MADV_PAGEOUT);
-			sleep_ms(20 + random_below(&random, 300));
+			sleep_ms(50 + random_below(&random, 800));
 		}
 		view_close(&view);
 	}
@@ -238,8 +240,8 @@ static void check_file(struct world *world, struct reference *file, bool through
 static void wait_for_huge(struct world *world, struct view *view, uint64_t *random)
 {
 	unsigned int whole = view->file->now.size / REGION, huge = 0;
-	/* Where text stays small there is nothing to wait for. */
-	int tries = world->met_huge || world->rounds < 30 ? 40 : 2;
+	/* Sometimes in the middle of it; where text stays small there is nothing to wait for. */
+	int tries = world->met_huge || world->rounds < 30 ? random_below(random, 24) : 1;
 
 	look(world, view, 0, random_below(random, 2) ? MOST / PAGE : 1, "writer before");
 	for (int i = 0; i < tries && !stopped(world); i++) {
@@ -267,11 +269,9 @@ static void change_file(struct world *world, struct reference *file)
 		wait_for_huge(world, &view, &random);
 	record(world, "begins %s\n", name_of(world, file));
 	outcome = act(&turn);
-	snprintf(file->history[file->actions % HISTORY], sizeof(file->history[0]), "%u: %s%s",
-		 file->actions, turn.note, outcome == OUTCOME_DONE ? "" : " (not done)");
-	file->actions++;
 	if (outcome == OUTCOME_BROKEN)
 		wrong_file(world, file, "writer", turn.note);
+	add(&world->done[turn.action], outcome == OUTCOME_DONE);
 	add(&world->refused, outcome == OUTCOME_REFUSED);
 	add(&world->not_here, outcome == OUTCOME_NOT_HERE);
 	add(&world->bytes, turn.written);
@@ -340,9 +340,9 @@ static void execute(struct world *world, int number)
 		for (int i = random_below(&random, 3); i >= 0 && !stopped(world); i--) {
 			ask(world, &child, "call", programs, "call", &program);
 			ask(world, &child, "calllib", libraries, "call", &library);
-			sleep_ms(random_below(&random, 500));
+			sleep_ms(random_below(&random, 1500));
 		}
-		if (!random_below(&random, 3)) {
+		if (!random_below(&random, 6)) {
 			ask(world, &child, "sum", programs, "sum", &program);
 			ask(world, &child, "sumlib", libraries, "sum", &library);
 		}
@@ -450,7 +450,7 @@ static void toggle(struct world *world, int number)
 	while (!stopped(world)) {
 		for (int i = 20 + random_below(&random, 60); i && !stopped(world); i--)
 			sleep_ms(100);
-		if (random_below(&random, 3)) {
+		if (random_below(&random, 2)) {
 			write_text(ENABLED, "0");
 			sleep_ms(random_below(&random, 500));
 			write_text(ENABLED, random_below(&random, 2) ? "1" : "3");
@@ -468,14 +468,24 @@ static void toggle(struct world *world, int number)
 
 /* ---- The test ---- */
 
+struct crew {
+	struct world *world;
+	pid_t process[MAX_PROCESSES];	/* 0 when it has ended */
+	const char *job[MAX_PROCESSES];
+	int count;
+};
+
+/* With a file system of our own. */
+struct disk {
+	char device[64];
+	char image[96];		/* of the loop device, "" if it is none */
+	const char *type;
+};
+
 FIXTURE(writers) {
 	struct world *world;
-	pid_t process[MAX_PROCESSES];
-	const char *job[MAX_PROCESSES];
-	int nr_processes;
-	char device[64];	/* with a file system of our own, "" if there is none */
-	char image[96];		/* of the loop device */
-	const char *type;
+	struct crew crew;
+	struct disk disk;
 	bool overlay;
 };
 
@@ -520,31 +530,28 @@ static const struct {
 	{ "btrfs", "mkfs.btrfs -q -f", "btrfs check --readonly" },
 };
 
-static int with_disk(const char *type, bool make, const char *where)
+/* The exit status of making or checking the disk's file system. */
+static int with_disk(const struct disk *disk, bool make)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(disk_types); i++)
-		if (!strcmp(disk_types[i].type, type))
+		if (!strcmp(disk_types[i].type, disk->type))
 			return run("%s %s > /tmp/disk.log 2>&1 || { cat /tmp/disk.log; exit 1; }",
-				   make ? disk_types[i].make : disk_types[i].check, where);
+				   make ? disk_types[i].make : disk_types[i].check,
+				   *disk->image ? disk->image : disk->device);
 	return -1;
 }
 
-/* The device goes with its file system: the descriptor's close and the unmount free it. */
-static int attach_image(const char *image, char *device, size_t size)
+/* The loop device goes with its file system: its descriptor's close and the unmount free it. */
+static int mount_disk(struct disk *disk, const char *where)
 {
-	int fd = open(image, O_RDWR | O_CLOEXEC), loop;
+	int image, loop = -1, err;
 
-	loop = loop_attach(fd, LO_FLAGS_AUTOCLEAR, device, size);
-	close(fd);
-	return loop;
-}
-
-static int mount_disk(const char *image, char *device, size_t size, const char *where,
-		      const char *type)
-{
-	int loop = *image ? attach_image(image, device, size) : -1;
-	int err = mount(device, where, type, 0, NULL) ? errno : 0;
-
+	if (*disk->image) {
+		image = open(disk->image, O_RDWR | O_CLOEXEC);
+		loop = loop_attach(image, LO_FLAGS_AUTOCLEAR, disk->device, sizeof(disk->device));
+		close(image);
+	}
+	err = mount(disk->device, where, disk->type, 0, NULL) ? errno : 0;
 	close(loop);
 	return err;
 }
@@ -636,17 +643,16 @@ static bool make_files(struct world *world)
 	return load(&world->donor, 54321, MOST - 777) && store(world->donor_path, &world->donor);
 }
 
-static bool make_disk(FIXTURE_DATA(writers) *self, const char *folder)
+static bool make_disk(struct disk *disk, const char *folder)
 {
-	const char *disk = setting("HUGETEXT_WRITERS_DISK", "");
+	const char *device = setting("HUGETEXT_WRITERS_DISK", "");
 
-	if (*disk) {
-		snprintf(self->device, sizeof(self->device), "%s", disk);
+	disk->type = setting("HUGETEXT_WRITERS_TYPE", "ext4");
+	snprintf(disk->device, sizeof(disk->device), "%s", device);
+	if (*device)
 		return true;
-	}
-	snprintf(self->image, sizeof(self->image), "%s/writers.img", folder);
-	return !run("modprobe loop && rm -f %1$s && truncate -s 340M %1$s", self->image) &&
-	       !with_disk(self->type, true, self->image);
+	snprintf(disk->image, sizeof(disk->image), "%s/writers.img", folder);
+	return !run("rm -f %1$s && truncate -s 340M %1$s", disk->image) && !with_disk(disk, true);
 }
 
 FIXTURE_SETUP(writers)
@@ -658,7 +664,7 @@ FIXTURE_SETUP(writers)
 	world = mmap(NULL, sizeof(*world), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, world);
 	self->world = world;
-	self->type = setting("HUGETEXT_WRITERS_TYPE", "ext4");
+	self->crew.world = world;
 	world->record = open_record_port();
 	world->seed = strtoul(seed, NULL, 0);
 	if (!*seed)
@@ -669,9 +675,8 @@ FIXTURE_SETUP(writers)
 	mkdir(world->folder, 0755);
 	ASSERT_EQ(0, system("modprobe loop"));
 	if (variant->disk) {
-		ASSERT_TRUE(make_disk(self, folder));
-		ASSERT_EQ(0, mount_disk(self->image, self->device, sizeof(self->device),
-					world->folder, self->type));
+		ASSERT_TRUE(make_disk(&self->disk, folder));
+		ASSERT_EQ(0, mount_disk(&self->disk, world->folder));
 	}
 	ASSERT_TRUE(make_files(world));
 	self->overlay = mount_overlay(world);
@@ -684,23 +689,23 @@ FIXTURE_SETUP(writers)
 
 FIXTURE_TEARDOWN(writers)
 {
-	for (int i = 0; i < self->nr_processes; i++)
-		if (self->process[i])
-			kill(self->process[i], SIGKILL);
+	for (int i = 0; i < self->crew.count; i++)
+		if (self->crew.process[i])
+			kill(self->crew.process[i], SIGKILL);
 	while (wait(NULL) > 0)
 		;
 	module_unload();
 	run("umount %s/merged 2>/dev/null", self->world->folder);
 	if (variant->disk)
 		umount(self->world->folder);
-	if (*self->image)
-		unlink(self->image);
+	if (*self->disk.image)
+		unlink(self->disk.image);
 	if (!variant->disk)
 		run("rm -rf %s", self->world->folder);
 	munmap(self->world, sizeof(*self->world));
 }
 
-static void start(FIXTURE_DATA(writers) *self, const char *job, int count,
+static void start(struct crew *crew, const char *job, int count,
 		  void (*work)(struct world *world, int number))
 {
 	pid_t parent = getpid();
@@ -711,57 +716,57 @@ static void start(FIXTURE_DATA(writers) *self, const char *job, int count,
 		if (!pid) {
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
 			if (getppid() == parent)
-				work(self->world, i);
+				work(crew->world, i);
 			_exit(0);
 		}
-		self->job[self->nr_processes] = job;
-		self->process[self->nr_processes++] = pid;
+		crew->job[crew->count] = job;
+		crew->process[crew->count++] = pid;
 	}
 }
 
 /* Forget the processes that ended; false if one of them did not end well. */
-static bool reap(FIXTURE_DATA(writers) *self)
+static bool reap(struct crew *crew)
 {
 	bool well = true;
 	int status;
 
-	for (int i = 0; i < self->nr_processes; i++) {
-		if (!self->process[i] || waitpid(self->process[i], &status, WNOHANG) <= 0)
+	for (int i = 0; i < crew->count; i++) {
+		if (!crew->process[i] || waitpid(crew->process[i], &status, WNOHANG) <= 0)
 			continue;
 		if (status) {
-			fprintf(stderr, "# a %s ended with status %#x\n", self->job[i], status);
+			fprintf(stderr, "# a %s ended with status %#x\n", crew->job[i], status);
 			well = false;
 		}
-		self->process[i] = 0;
+		crew->process[i] = 0;
 	}
 	return well;
 }
 
-static int left(FIXTURE_DATA(writers) *self)
+static int left(struct crew *crew)
 {
 	int count = 0;
 
-	for (int i = 0; i < self->nr_processes; i++)
-		count += self->process[i] != 0;
+	for (int i = 0; i < crew->count; i++)
+		count += crew->process[i] != 0;
 	return count;
 }
 
-static bool all_ended(FIXTURE_DATA(writers) *self)
+static bool all_ended(struct crew *crew)
 {
 	time_t end = time(NULL) + PATIENCE;
 	bool well = true;
 
-	while (left(self) && time(NULL) < end) {
-		well &= reap(self);
+	while (left(crew) && time(NULL) < end) {
+		well &= reap(crew);
 		sleep_ms(20);
 	}
-	for (int i = 0; i < self->nr_processes; i++)
-		if (self->process[i])
-			fprintf(stderr, "# a %s, pid %d, hangs\n", self->job[i], self->process[i]);
+	for (int i = 0; i < crew->count; i++)
+		if (crew->process[i])
+			fprintf(stderr, "# a %s, pid %d, hangs\n", crew->job[i], crew->process[i]);
 	/* The kernel log shows where. */
-	if (left(self))
+	if (left(crew))
 		write_text("/proc/sysrq-trigger", "w");
-	return well && !left(self);
+	return well && !left(crew);
 }
 
 static void check_all(struct world *world)
@@ -805,6 +810,10 @@ static void print_result(const struct world *world)
 		world->met_huge, world->dropped, world->refused, world->not_here);
 	fprintf(stderr, "# %ld pages looked at, %ld passed over; %ld programs ran; %ld loads\n",
 		world->pages, world->passed_over, world->programs, world->loads + 1);
+	fprintf(stderr, "#");
+	for (unsigned int i = 0; action_name(i); i++)
+		fprintf(stderr, " %s %ld", action_name(i), world->done[i]);
+	fprintf(stderr, "\n");
 }
 
 /* init.c knows how long this may take. */
@@ -815,16 +824,16 @@ TEST_F_TIMEOUT(writers, bytes_stay_right, 1000000)
 	time_t end = time(NULL) + (seconds + 1) / 2;
 	char merged[96];
 
-	start(self, "writer", NR_WRITERS, write_files);
-	start(self, "reader", NR_READERS, read_files);
-	start(self, "executor", NR_EXECUTORS, execute);
-	start(self, "replacer", 1, replace_fixtures);
-	start(self, "evictor", 1, evict);
-	start(self, "toggler", 1, toggle);
-	while (time(NULL) < end && !stopped(world) && reap(self))
+	start(&self->crew, "writer", NR_WRITERS, write_files);
+	start(&self->crew, "reader", NR_READERS, read_files);
+	start(&self->crew, "executor", NR_EXECUTORS, execute);
+	start(&self->crew, "replacer", 1, replace_fixtures);
+	start(&self->crew, "evictor", 1, evict);
+	start(&self->crew, "toggler", 1, toggle);
+	while (time(NULL) < end && !stopped(world) && reap(&self->crew))
 		sleep_ms(100);
 	__atomic_store_n(&world->stop, true, __ATOMIC_SEQ_CST);
-	EXPECT_TRUE(all_ended(self));
+	EXPECT_TRUE(all_ended(&self->crew));
 	keep_counters(world);
 	print_result(world);
 	ASSERT_FALSE(world->wrong);
@@ -847,9 +856,8 @@ TEST_F_TIMEOUT(writers, bytes_stay_right, 1000000)
 	if (self->overlay)
 		EXPECT_EQ(0, unmount(merged));
 	ASSERT_EQ(0, unmount(world->folder));
-	EXPECT_EQ(0, with_disk(self->type, false, *self->image ? self->image : self->device));
-	ASSERT_EQ(0, mount_disk(self->image, self->device, sizeof(self->device), world->folder,
-				self->type));
+	EXPECT_EQ(0, with_disk(&self->disk, false));
+	ASSERT_EQ(0, mount_disk(&self->disk, world->folder));
 	if (self->overlay)
 		ASSERT_TRUE(mount_overlay(world));
 	check_all(world);
