@@ -146,6 +146,32 @@ static bool look(struct world *world, const struct view *view, size_t page, size
 	return true;
 }
 
+/* What a process may do to its mapping, and that cuts up or throws out what is huge in it. */
+static void disturb(const struct view *view, uint64_t *random)
+{
+	size_t at = REGION + 17 * PAGE;
+
+	switch (random_below(random, 16)) {
+	case 0:
+	case 1:
+		madvise(view->start, MOST, MADV_PAGEOUT);
+		break;
+	case 2:
+		madvise(view->start, at, MADV_DONTNEED);
+		break;
+	case 3:
+		mlock(view->start, at);
+		break;
+	case 4:
+		munlock(view->start, MOST);
+		break;
+	case 5:
+		mprotect(view->start + at, REGION / 2, PROT_READ);
+		mprotect(view->start + at, REGION / 2, PROT_READ | PROT_EXEC);
+		break;
+	}
+}
+
 /* One more process with this text, that looks at it, now here, now there. */
 static void read_files(struct world *world, int number)
 {
@@ -166,8 +192,7 @@ static void read_files(struct world *world, int number)
 			if (!look(world, &view, random_below(&random, MOST / PAGE),
 				  1 + random_below(&random, 300), "reader"))
 				break;
-			if (!random_below(&random, 6))
-				madvise(view.start, MOST, MADV_PAGEOUT);
+			disturb(&view, &random);
 			sleep_ms(50 + random_below(&random, 800));
 		}
 		view_close(&view);
@@ -541,7 +566,10 @@ static int with_disk(const struct disk *disk, bool make)
 	return -1;
 }
 
-/* The loop device goes with its file system: its descriptor's close and the unmount free it. */
+/*
+ * The loop device goes with its file system: its descriptor's close and the unmount free it.
+ * What is freed there is freed below, too, so that the image may be bigger than the space left.
+ */
 static int mount_disk(struct disk *disk, const char *where)
 {
 	int image, loop = -1, err;
@@ -551,7 +579,7 @@ static int mount_disk(struct disk *disk, const char *where)
 		loop = loop_attach(image, LO_FLAGS_AUTOCLEAR, disk->device, sizeof(disk->device));
 		close(image);
 	}
-	err = mount(disk->device, where, disk->type, 0, NULL) ? errno : 0;
+	err = mount(disk->device, where, disk->type, 0, "discard") ? errno : 0;
 	close(loop);
 	return err;
 }
@@ -649,10 +677,12 @@ static bool make_disk(struct disk *disk, const char *folder)
 
 	disk->type = setting("HUGETEXT_WRITERS_TYPE", "ext4");
 	snprintf(disk->device, sizeof(disk->device), "%s", device);
+	if (run("modprobe %s", disk->type))
+		return false;
 	if (*device)
 		return true;
 	snprintf(disk->image, sizeof(disk->image), "%s/writers.img", folder);
-	return !run("rm -f %1$s && truncate -s 340M %1$s", disk->image) && !with_disk(disk, true);
+	return !run("rm -f %1$s && truncate -s 500M %1$s", disk->image) && !with_disk(disk, true);
 }
 
 FIXTURE_SETUP(writers)
