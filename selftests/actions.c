@@ -25,6 +25,16 @@
 
 /* ---- Random numbers ---- */
 
+/* The end of splitmix64: neighbours must not begin alike. */
+uint64_t random_start(uint64_t seed, uint64_t stream)
+{
+	uint64_t x = seed * 0x9e3779b97f4a7c15ull + stream + 1;
+
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+	x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+	return x ^ (x >> 31);
+}
+
 /* xorshift64*; a state of 0 would stay 0. */
 uint64_t random_number(uint64_t *state)
 {

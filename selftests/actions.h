@@ -10,6 +10,7 @@
 
 /* ---- Numbers that look random, the same for the same seed ---- */
 
+uint64_t random_start(uint64_t seed, uint64_t stream);
 uint64_t random_number(uint64_t *state);
 /* One of 0 .. @limit - 1. */
 size_t random_below(uint64_t *state, size_t limit);
