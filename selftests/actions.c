@@ -638,6 +638,7 @@ static enum outcome write_loop(struct turn *turn)
 {
 	bool direct = !below(turn, 3);
 	size_t at, length, usable;
+	uint64_t capacity;
 	const unsigned char *bytes;
 	enum outcome outcome;
 	char path[32];
@@ -654,18 +655,22 @@ static enum outcome write_loop(struct turn *turn)
 	fd = open_file(turn, O_RDWR, &outcome);
 	if (fd < 0)
 		return outcome;
-	device = loop_attach(fd, direct ? LO_FLAGS_DIRECT_IO : 0, path, sizeof(path));
+	/* It goes with the last descriptor. */
+	device = loop_attach(fd, LO_FLAGS_AUTOCLEAR | (direct ? LO_FLAGS_DIRECT_IO : 0), path,
+			     sizeof(path));
 	close(fd);
-	if (device < 0)
+	if (device < 0 || ioctl(device, BLKGETSIZE64, &capacity))
 		return failed(turn, "loop");
+	/* An overlayfs learns late of a size that changed behind its back, and tells the old one. */
+	if (turn->file->through[0] && at + length > capacity) {
+		close(device);
+		return OUTCOME_NOT_HERE;
+	}
 	reference_begin(turn->file);
 	bytes = fill(turn, at, length);
 	reference_go(turn->file);
 	done = write_all(device, bytes, length, at) && !fsync(device);
 	outcome = finish(turn, -1, done, "write loop");
-	/* It goes with the last descriptor. */
-	if (ioctl(device, LOOP_CLR_FD, 0))
-		outcome = failed(turn, "detach");
 	close(device);
 	return outcome;
 }
