@@ -214,15 +214,19 @@ static int mmap_handler(struct kprobe *probe, struct pt_regs *regs)
 }
 NOKPROBE_SYMBOL(mmap_handler);
 
-void hugetext_align_arm(void)
+int hugetext_align_arm(void)
 {
+	int err;
+
 	/* A kprobe keeps the address of its last registration. */
 	mmap_probe = (struct kprobe){
 		.symbol_name = "do_mmap",
 		.pre_handler = mmap_handler,
 	};
-	armed = !hugetext_hook("do_mmap", "new text is neither aligned nor noticed",
-			       hugetext_register_probe(&mmap_probe));
+	err = hugetext_hook("do_mmap", "new text is neither aligned nor noticed",
+			    hugetext_register_probe(&mmap_probe));
+	armed = !err;
+	return err == -ENOMEM ? err : 0;
 }
 
 void hugetext_align_disarm(void)

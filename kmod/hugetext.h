@@ -47,10 +47,12 @@ unsigned int hugetext_knobs_at_load(void);
  *
  * May sleep; not to be called twice without hugetext_align_disarm() between.
  * Where the hook is missing, that is reported and nothing is aligned.
+ *
+ * Return: 0 or -ENOMEM.
  */
-void hugetext_align_arm(void);
+int hugetext_align_arm(void);
 
-/* Stop; no handler runs any more when it returns. May sleep. */
+/* Stop, if it was started; no handler runs any more when it returns. May sleep. */
 void hugetext_align_disarm(void);
 
 /* ---- track.c ---- */
@@ -65,8 +67,8 @@ int hugetext_track_init(void);
 /* Stop khugetextd and let go of all processes. May sleep. */
 void hugetext_track_exit(void);
 
-/* Follow forks, and look once for processes that already run. May sleep. */
-void hugetext_track_arm(void);
+/* Follow forks, and look once for processes that already run. May sleep. 0 or -ENOMEM. */
+int hugetext_track_arm(void);
 
 /* Forget all processes; no fork is noticed any more. May sleep. */
 void hugetext_track_disarm(void);
@@ -182,8 +184,8 @@ void hugetext_mechanism_init(void);
 /* Drop every huge page that the kernel could not have made alone. May sleep. */
 void hugetext_mechanism_exit(void);
 
-/* Make the kernel's own collapse code accept text. May sleep. */
-void hugetext_mechanism_arm(void);
+/* Make the kernel's own collapse code accept text. May sleep. Return: 0 or -ENOMEM. */
+int hugetext_mechanism_arm(void);
 
 /* Let in no more. What is huge stays huge and guarded. May sleep. */
 void hugetext_mechanism_disarm(void);
@@ -259,7 +261,7 @@ int hugetext_files_make_writable(struct inode *inode);
 /* Can it work on this kernel? Any context. */
 bool hugetext_rothp_possible(void);
 
-/* Guard writers and answer for the kernel. May sleep. Return: 0, or -ENOENT for a missing hook. */
+/* Guard writers and answer for the kernel. May sleep. Return: 0 or a negative errno. */
 int hugetext_rothp_arm(void);
 
 /* The other half of hugetext_mechanism_disarm(). May sleep. */

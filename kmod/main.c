@@ -15,13 +15,6 @@
 /* Serializes the switching; the sysfs file may be written by many at once. */
 static DEFINE_MUTEX(switch_lock);
 
-static void start_file_text(void)
-{
-	hugetext_mechanism_arm();
-	hugetext_track_arm();
-	hugetext_align_arm();
-}
-
 static void stop_file_text(void)
 {
 	hugetext_align_disarm();
@@ -29,19 +22,37 @@ static void stop_file_text(void)
 	hugetext_mechanism_disarm();
 }
 
+/* A hook that is missing is no error; having no memory for it is. */
+static int start_file_text(void)
+{
+	int err;
+
+	err = hugetext_mechanism_arm();
+	if (!err)
+		err = hugetext_track_arm();
+	if (!err)
+		err = hugetext_align_arm();
+	if (err)
+		stop_file_text();
+	return err;
+}
+
 static int switch_to(unsigned int enabled)
 {
 	unsigned int before;
+	int err = 0;
 
 	mutex_lock(&switch_lock);
 	before = hugetext_settings.enabled;
 	WRITE_ONCE(hugetext_settings.enabled, enabled);
 	if (enabled & ~before & HUGETEXT_FILE)
-		start_file_text();
+		err = start_file_text();
 	else if (before & ~enabled & HUGETEXT_FILE)
 		stop_file_text();
+	if (err)
+		WRITE_ONCE(hugetext_settings.enabled, before);
 	mutex_unlock(&switch_lock);
-	return 0;
+	return err;
 }
 
 static int __init hugetext_init(void)
@@ -58,17 +69,20 @@ static int __init hugetext_init(void)
 	if (err)
 		goto undo_mechanism;
 	/* Before the file is there: a write must not be undone by this. */
-	switch_to(hugetext_knobs_at_load());
-	err = hugetext_knobs_init(switch_to);
+	err = switch_to(hugetext_knobs_at_load());
 	if (err)
 		goto undo_track;
+	err = hugetext_knobs_init(switch_to);
+	if (err)
+		goto undo_switch;
 	hugetext_tally_init();
 	pr_info("loaded, mechanism %s, hugetext_enabled %u\n",
 		hugetext_mechanism_word(), READ_ONCE(hugetext_settings.enabled));
 	return 0;
 
-undo_track:
+undo_switch:
 	switch_to(0);
+undo_track:
 	hugetext_track_exit();
 undo_mechanism:
 	hugetext_mechanism_exit();

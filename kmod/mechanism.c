@@ -73,12 +73,21 @@ static int start_remembering(void)
 	return hugetext_hook_wanted("fsnotify") ? hugetext_files_init(!HUGETEXT_NATIVE) : -ENOENT;
 }
 
-void hugetext_mechanism_arm(void)
+int hugetext_mechanism_arm(void)
 {
-	if (mechanism != NONE && !remembering)
-		remembering = !hugetext_hook("fsnotify", lost, start_remembering());
-	if (!remembering || (mechanism == ROTHP && hugetext_rothp_arm()))
+	int err = 0;
+
+	if (mechanism != NONE && !remembering) {
+		err = hugetext_hook("fsnotify", lost, start_remembering());
+		remembering = !err;
+	}
+	if (!err && mechanism == ROTHP)
+		err = hugetext_rothp_arm();
+	if (err == -ENOMEM)
+		return err;
+	if (err)
 		WRITE_ONCE(mechanism, NONE);
+	return 0;
 }
 
 void hugetext_mechanism_disarm(void)

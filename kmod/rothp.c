@@ -272,12 +272,13 @@ static bool guarding;
  */
 static int start_guarding(void)
 {
-	if (hugetext_hook("bug_table", lost, silence_warnings()))
-		return -ENOENT;
-	if (hugetext_hook("security_file_open", lost, arm_open_probe()))
-		return -ENOENT;
-	guarding = true;
-	return 0;
+	int err;
+
+	err = hugetext_hook("bug_table", lost, silence_warnings());
+	if (!err)
+		err = hugetext_hook("security_file_open", lost, arm_open_probe());
+	guarding = !err;
+	return err;
 }
 
 void hugetext_rothp_exit(void)
@@ -300,12 +301,18 @@ bool hugetext_rothp_possible(void)
 
 int hugetext_rothp_arm(void)
 {
-	if (!guarding && start_guarding()) {
-		hugetext_rothp_exit();
-		return -ENOENT;
+	int err;
+
+	if (!guarding) {
+		err = start_guarding();
+		if (err) {
+			hugetext_rothp_exit();
+			return err;
+		}
 	}
-	hugetext_hook(HUGETEXT_THP_CHECK, lost, arm_check_probe());
-	return 0;
+	err = hugetext_hook(HUGETEXT_THP_CHECK, lost, arm_check_probe());
+	/* Without it no file is served, see hugetext_rothp_file_why(). */
+	return err == -ENOMEM ? err : 0;
 }
 
 void hugetext_rothp_disarm(void)

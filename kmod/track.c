@@ -518,7 +518,7 @@ static void look_for_fork_event(struct tracepoint *tp, void *unused)
 		fork_event = tp;
 }
 
-void hugetext_track_arm(void)
+int hugetext_track_arm(void)
 {
 	int err = -ENOENT;
 
@@ -529,11 +529,15 @@ void hugetext_track_arm(void)
 		for_each_kernel_tracepoint(look_for_fork_event, NULL);
 	if (fork_event)
 		err = tracepoint_probe_register(fork_event, fork_handler, NULL);
-	fork_armed = !hugetext_hook("sched_process_fork",
-				    "children forked before their parent settled stay small", err);
+	err = hugetext_hook("sched_process_fork",
+			    "children forked before their parent settled stay small", err);
+	fork_armed = !err;
+	if (err == -ENOMEM)
+		return err;
 
 	WRITE_ONCE(sweep_wanted, true);
 	wake_up(&wait);
+	return 0;
 }
 
 void hugetext_track_disarm(void)

@@ -8,14 +8,24 @@
 #define HUGETEXT_VMA_H
 
 #include <linux/dax.h>
+#include <linux/mmap_lock.h>
 #include <linux/userfaultfd_k.h>
 
 #include "compat.h"
 #include "core/layout.h"
 
+/* With the debug option, what the comments below say of locking is checked. */
+static inline void hugetext_assert_locked(struct mm_struct *mm)
+{
+#ifdef HUGETEXT_DEBUG
+	mmap_assert_locked(mm);
+#endif
+}
+
 /* Is this a text mapping of a file? Locking: mmap lock, for reading. */
 static inline bool hugetext_vma_is_text(struct vm_area_struct *vma)
 {
+	hugetext_assert_locked(vma->vm_mm);
 	return (vma->vm_flags & VM_EXEC) && vma->vm_file;
 }
 
@@ -23,6 +33,7 @@ static inline bool hugetext_vma_is_text(struct vm_area_struct *vma)
 static inline enum hugetext_why hugetext_vma_regions(struct vm_area_struct *vma, uint64_t *first,
 						     uint64_t *last)
 {
+	hugetext_assert_locked(vma->vm_mm);
 	return hugetext_whole_regions(vma->vm_start, vma->vm_end, vma->vm_pgoff << PAGE_SHIFT,
 				      first, last);
 }
@@ -33,6 +44,7 @@ static inline enum hugetext_why hugetext_vma_regions(struct vm_area_struct *vma,
  */
 static inline enum hugetext_why hugetext_vma_why(struct vm_area_struct *vma)
 {
+	hugetext_assert_locked(vma->vm_mm);
 	if (vma->vm_flags & (VM_NO_KHUGEPAGED | VM_GROWSDOWN | VM_GROWSUP))
 		return HUGETEXT_WHY_SPECIAL;
 	if (vma->vm_flags & (VM_WRITE | VM_SHARED))

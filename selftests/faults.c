@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The N-th allocation fails, for every N that loading, turning on, a collapse
+ * and unloading reach: errors are clean, nothing is left behind (the kernel of
+ * this test looks for leaks at its end), and what can be tried again succeeds.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "kselftest_harness.h"
+
+#include "guest.h"
+
+#define DEBUG		"/sys/kernel/debug/"
+/* More than any of these calls makes: an end for a loop that has none. */
+#define MANY		20000
+
+FIXTURE(faults) {
+	struct child child;
+};
+
+/* Allocations that may wait count as well, and single pages; the log stays quiet. */
+static bool prepare(void)
+{
+	return !write_text(DEBUG "failslab/ignore-gfp-wait", "N") &&
+	       !write_text(DEBUG "failslab/verbose", "0") &&
+	       !write_text(DEBUG "fail_page_alloc/ignore-gfp-wait", "N") &&
+	       !write_text(DEBUG "fail_page_alloc/min-order", "0") &&
+	       !write_text(DEBUG "fail_page_alloc/verbose", "0");
+}
+
+FIXTURE_SETUP(faults)
+{
+	ASSERT_TRUE(prepare());
+}
+
+FIXTURE_TEARDOWN(faults)
+{
+	child_kill(&self->child);
+	module_unload();
+	EXPECT_EQ(-1, access(ENABLED, F_OK));
+}
+
+/* The N-th allocation that the thread behind @path makes from now on fails. */
+static void fail_nth(const char *path, int n)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%d", n);
+	if (write_text(path, text))
+		fprintf(stderr, "# %s: %m\n", path);
+}
+
+#define SELF	"/proc/thread-self/fail-nth"
+
+/* Takes the order back; true if it had been carried out. */
+static bool failed_one(const char *path)
+{
+	bool failed = !strcmp(read_text(path), "0");
+
+	fail_nth(path, 0);
+	return failed;
+}
+
+static int load(const char *parameters)
+{
+	int fd = open(getenv("HUGETEXT_MODULE"), O_RDONLY | O_CLOEXEC);
+	int ret = syscall(SYS_finit_module, fd, parameters, 0) ? -errno : 0;
+
+	close(fd);
+	return ret;
+}
+
+/* Not open(): that one's allocations are no business of ours. */
+static int write_again(int fd, const char *text)
+{
+	return pwrite(fd, text, strlen(text), 0) < 0 ? -errno : 0;
+}
+
+static bool is_clean(int error)
+{
+	return !error || error == -ENOMEM;
+}
+
+TEST_F_TIMEOUT(faults, loading, 2400)
+{
+	int fd = open(getenv("HUGETEXT_MODULE"), O_RDONLY | O_CLOEXEC);
+	int n, error, clean = 0;
+	bool failed;
+
+	for (n = 1; n < MANY; n++) {
+		fail_nth(SELF, n);
+		error = syscall(SYS_finit_module, fd, "hugetext=3", 0) ? -errno : 0;
+		failed = failed_one(SELF);
+		EXPECT_TRUE(is_clean(error)) {
+			TH_LOG("allocation %d: error %d", n, error);
+		}
+		clean += !error;
+		if (!error) {
+			ASSERT_EQ(0, module_unload());
+		}
+		if (!failed)
+			break;
+	}
+	close(fd);
+	fprintf(stderr, "# %d allocations, %d of them not needed\n", n - 1, clean - 1);
+	EXPECT_LT(20, n);
+	EXPECT_GT(MANY, n);
+	EXPECT_LE(1, clean);
+}
+
+TEST_F_TIMEOUT(faults, turning_on_and_off, 2400)
+{
+	int n, fd, on, refused = 0;
+	bool failed = true;
+
+	for (n = 1; n < MANY && failed; n++) {
+		ASSERT_EQ(0, load(""));
+		fd = open(ENABLED, O_WRONLY | O_CLOEXEC);
+		ASSERT_LE(0, fd);
+		fail_nth(SELF, n);
+		on = write_again(fd, "1");
+		failed = failed_one(SELF);
+		EXPECT_TRUE(is_clean(on)) {
+			TH_LOG("allocation %d: error %d", n, on);
+		}
+		EXPECT_STREQ(on ? "0" : "1", read_text(ENABLED));
+		refused += !!on;
+		/* The second time there is memory. */
+		EXPECT_EQ(0, write_again(fd, "1"));
+		fail_nth(SELF, n);
+		EXPECT_EQ(0, write_again(fd, "0"));
+		failed |= failed_one(SELF);
+		close(fd);
+		ASSERT_EQ(0, module_unload());
+	}
+	fprintf(stderr, "# %d allocations, refused %d times\n", n - 2, refused);
+	EXPECT_LT(5, n);
+	EXPECT_GT(MANY, n);
+}
+
+/* khugetextd's, since no one else has that name. */
+static bool find_khugetextd(char *path, size_t size)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+	char comm[300];
+	bool found = false;
+
+	while (!found && (entry = readdir(dir))) {
+		snprintf(comm, sizeof(comm), "/proc/%s/comm", entry->d_name);
+		found = !strcmp(read_text(comm), "khugetextd");
+		if (found)
+			snprintf(path, size, "/proc/%s/task/%s/fail-nth", entry->d_name,
+				 entry->d_name);
+	}
+	closedir(dir);
+	return found;
+}
+
+/* Whatever fails once is tried again: in the end all text is huge. */
+TEST_F_TIMEOUT(faults, collapse, 2400)
+{
+	char path[600];
+	bool failed = true;
+	int n;
+
+	for (n = 1; n < MANY && failed; n++) {
+		ASSERT_TRUE(child_start(&self->child, "prog-nopie"));
+		ASSERT_EQ(0, load(""));
+		ASSERT_TRUE(find_khugetextd(path, sizeof(path)));
+		fail_nth(path, n);
+		ASSERT_EQ(0, write_text(ENABLED, "1"));
+		EXPECT_TRUE(wait_all_huge(self->child.pid, "prog-nopie")) {
+			TH_LOG("allocation %d", n);
+		}
+		failed = failed_one(path);
+		EXPECT_STREQ(expected("prog-nopie", "sum"), child_ask(&self->child, "sum"));
+		EXPECT_TRUE(child_quit(&self->child));
+		ASSERT_EQ(0, module_unload());
+	}
+	fprintf(stderr, "# %d allocations\n", n - 2);
+	EXPECT_LT(5, n);
+	EXPECT_GT(MANY, n);
+}
+
+/* Nobody can refuse to go. */
+TEST_F_TIMEOUT(faults, unloading, 2400)
+{
+	bool failed = true;
+	int n;
+
+	for (n = 1; n < MANY && failed; n++) {
+		ASSERT_EQ(0, load("hugetext=1"));
+		ASSERT_TRUE(child_start(&self->child, "prog-nopie"));
+		EXPECT_TRUE(wait_all_huge(self->child.pid, "prog-nopie"));
+		fail_nth(SELF, n);
+		EXPECT_EQ(0, module_unload());
+		failed = failed_one(SELF);
+		EXPECT_EQ(0, text_of(self->child.pid, "prog-nopie").huge);
+		EXPECT_STREQ(expected("prog-nopie", "sum"), child_ask(&self->child, "sum"));
+		EXPECT_TRUE(child_quit(&self->child));
+	}
+	fprintf(stderr, "# %d allocations\n", n - 2);
+	EXPECT_GT(MANY, n);
+}
+
+TEST_HARNESS_MAIN
