@@ -23,9 +23,6 @@
  */
 #define REGIONS_AT_ONCE	4
 
-/* In one go, of the same region. */
-#define MAX_TRIES	3
-
 /* Room for a look at what one call did. khugetextd alone uses it. */
 static struct hugetext_text_map after;
 
@@ -142,36 +139,43 @@ static struct hugetext_extent *first_small(pid_t tgid)
 }
 
 /*
- * Fault in pages of a region that could not be collapsed for no reason that
- * the kernel told. One page first: where nothing near it was ever touched, there
- * is not even a table that a PMD could be in, and only a fault makes one. Then
- * all: some file systems leave holes of a file out when they read ahead.
+ * Have everything there that a collapse needs: pages read and up to date, and
+ * page tables. The collapse itself must not read, see guard.c.
  */
-static void touch(struct mm_struct *mm, unsigned long addr, unsigned int tries)
+static void read_in(struct mm_struct *mm, unsigned long start, unsigned long end)
 {
-	hugetext_do_madvise(mm, addr, tries == 1 ? PAGE_SIZE : HUGETEXT_REGION_SIZE,
-			    MADV_POPULATE_READ);
+	hugetext_do_madvise(mm, start, end - start, MADV_POPULATE_READ);
+}
+
+static int collapse_range(struct mm_struct *mm, unsigned long start, unsigned long end)
+{
+	int err;
+
+	hugetext_guard_read_nothing(true);
+	err = hugetext_do_madvise(mm, start, end - start, MADV_COLLAPSE);
+	hugetext_guard_read_nothing(false);
+	return err;
 }
 
 /*
  * Where the kernel stops at a region that it cannot collapse, it tells one
  * errno for all, and it says nothing of mappings that went meanwhile; the page
- * tables tell what became of which. A region is tried again: 6.1 makes the huge
- * page of a region without page table, fails, and maps it the second time.
+ * tables tell what became of which. A region is tried twice, the second time
+ * after reading in just it, in case that a page was gone again.
  */
 static enum hugetext_why collapse(struct mm_struct *mm, pid_t tgid, const struct piece *piece)
 {
 	enum hugetext_why result = HUGETEXT_WHY_OK;
 	unsigned long start = piece->start;
 	unsigned long tried = 0;
-	unsigned int tries = 0;
 
+	read_in(mm, start, piece->end);
 	while (start < piece->end && !hugetext_track_is_exiting(mm)) {
 		struct hugetext_extent *small;
 		enum hugetext_why why;
 		int err;
 
-		err = hugetext_do_madvise(mm, start, piece->end - start, MADV_COLLAPSE);
+		err = collapse_range(mm, start, piece->end);
 		why = hugetext_survey(mm, start, piece->end, &after);
 		if (why != HUGETEXT_WHY_OK)
 			return hugetext_why_weightier(result, why);
@@ -188,11 +192,7 @@ static enum hugetext_why collapse(struct mm_struct *mm, pid_t tgid, const struct
 		}
 		if (tried != start) {
 			tried = start;
-			tries = 0;
-		}
-		if (++tries < MAX_TRIES && (tries == 1 || err == -EINVAL)) {
-			if (err == -EINVAL)
-				touch(mm, start, tries);
+			read_in(mm, start, start + HUGETEXT_REGION_SIZE);
 			continue;
 		}
 

@@ -147,19 +147,17 @@ static inline pmd_t hugetext_read_pmd(pmd_t *pmd)
 }
 
 /*
- * A group of marks, perhaps with FS_OPEN_PERM: since 6.10 opens are only told
- * where the file system has a mark of a group of that priority. Returns it or
- * an ERR_PTR().
+ * A group for FS_OPEN_PERM. Since 6.10 opens are only told to groups of that
+ * priority where the file system has a mark of one. Returns it or an ERR_PTR().
  */
-static inline struct fsnotify_group *hugetext_alloc_group(const struct fsnotify_ops *ops,
-							  bool with_open_perm)
+static inline struct fsnotify_group *hugetext_alloc_open_group(const struct fsnotify_ops *ops)
 {
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 10, 0)
 	return fsnotify_alloc_group(ops, FSNOTIFY_GROUP_NOFS);
 #else
 	struct fsnotify_group *group = fsnotify_alloc_group(ops, 0);
 
-	if (!IS_ERR(group) && with_open_perm)
+	if (!IS_ERR(group))
 		group->priority = FSNOTIFY_PRIO_CONTENT;
 	return group;
 #endif
@@ -186,10 +184,6 @@ static inline int hugetext_add_inode_mark(struct fsnotify_mark *mark, struct ino
 #endif
 }
 
-/* ---- For rothp.c alone, on the kernels that need it ---- */
-
-#ifndef HUGETEXT_NATIVE_KERNEL
-
 /* Will an open of this kind be missed by fsnotify? */
 static inline bool hugetext_opened_unseen(const struct file *file)
 {
@@ -200,6 +194,10 @@ static inline bool hugetext_opened_unseen(const struct file *file)
 	return file->f_mode & FMODE_NONOTIFY;
 #endif
 }
+
+/* ---- For rothp.c alone, on the kernels that need it ---- */
+
+#ifndef HUGETEXT_NATIVE_KERNEL
 
 /* Does collapse_file() take folios that are large, but not huge, as it finds them? */
 #define HUGETEXT_COLLAPSES_LARGE_FOLIOS	(LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0))

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The files whose text was collapsed, so that their huge pages can be taken
- * back: when somebody writes, where the file system cannot write to them, and
- * when the module goes.
+ * The files whose text was collapsed, so that writers can be kept apart from a
+ * collapse, and huge pages be taken back: when somebody writes, where the file
+ * system cannot write to them, and when the module goes.
  *
  * Each has an fsnotify mark for as long as its inode is in memory, which the
- * mark does not pin. Where writers matter, the mark's handler runs in every
- * open, after the opener was counted in i_writecount; elsewhere the mark asks
- * for no event, and costs nobody anything.
+ * mark does not pin. The mark's handler runs in every open, after the opener
+ * was counted in i_writecount.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -126,11 +125,7 @@ static int drop_huge_folios(struct served_file *served, struct inode *inode)
 
 /* ---- Writers ---- */
 
-/*
- * A file system that knows large folios can write to huge ones by itself. But
- * no collapse may run while somebody can: some kernels take pages for clean
- * there that the page table of a writer knows to be dirty.
- */
+/* A file system that knows large folios can write to huge ones by itself. */
 static bool must_drop(struct inode *inode)
 {
 	return !mapping_large_folio_support(inode->i_mapping);
@@ -144,6 +139,19 @@ bool hugetext_files_writable(struct inode *inode)
 	       !(must_drop(inode) && hugetext_peek_huge(inode->i_mapping));
 }
 
+int hugetext_files_wait(struct inode *inode)
+{
+	long left;
+
+	smp_mb(); /* as above */
+	left = wait_event_killable_timeout(collapse_over, !hugetext_files_collapsing(inode),
+					   COLLAPSE_PATIENCE);
+	if (left > 0)
+		return 0;
+	hugetext_tally_total(HUGETEXT_TOTAL_REFUSED_OPENS, 1);
+	return -ETXTBSY;
+}
+
 /*
  * Somebody who is counted as a writer is about to get his open file. Whoever
  * comes while a writer is open finds nothing to drop, or helps the writer who
@@ -151,21 +159,14 @@ bool hugetext_files_writable(struct inode *inode)
  */
 static int make_writable(struct served_file *served, struct inode *inode)
 {
-	long left;
-	int ret;
+	int ret = hugetext_files_wait(inode);
 
-	smp_mb(); /* as above */
-	left = wait_event_killable_timeout(collapse_over, !hugetext_files_collapsing(inode),
-					   COLLAPSE_PATIENCE);
-	/* Dropping does not depend on that wait, only goes more smoothly after it. */
-	if (must_drop(inode)) {
-		ret = drop_huge_folios(served, inode);
-		/* Who used them shall have them back when the writer is gone. */
-		if (ret)
-			hugetext_track_look_again();
-	} else {
-		ret = left > 0 ? 0 : -EBUSY;
-	}
+	if (ret || !must_drop(inode))
+		return ret;
+	ret = drop_huge_folios(served, inode);
+	/* Who used them shall have them back when the writer is gone. */
+	if (ret)
+		hugetext_track_look_again();
 	if (ret >= 0)
 		return 0;
 	hugetext_tally_total(HUGETEXT_TOTAL_REFUSED_OPENS, 1);
@@ -225,7 +226,7 @@ static const struct fsnotify_ops mark_ops = {
 };
 
 /* khugetextd alone adds, so two never meet. */
-static enum hugetext_why add(struct inode *inode, bool guarded)
+static enum hugetext_why add(struct inode *inode)
 {
 	struct served_file *served;
 	struct fsnotify_mark *mark;
@@ -244,7 +245,7 @@ static enum hugetext_why add(struct inode *inode, bool guarded)
 	mutex_init(&served->drop_lock);
 	served->inode = inode;
 	fsnotify_init_mark(&served->mark, group);
-	served->mark.mask = guarded ? FS_OPEN_PERM : 0;
+	served->mark.mask = FS_OPEN_PERM;
 	served->mark.flags |= FSNOTIFY_MARK_FLAG_NO_IREF;
 
 	spin_lock(&list_lock);
@@ -269,15 +270,15 @@ void hugetext_files_end(void)
 	wake_up_all(&collapse_over);
 }
 
-enum hugetext_why hugetext_files_begin(struct inode *inode, bool guarded)
+enum hugetext_why hugetext_files_begin(struct inode *inode)
 {
-	enum hugetext_why why = add(inode, guarded);
+	enum hugetext_why why = add(inode);
 
 	if (why != HUGETEXT_WHY_OK)
 		return why;
 	WRITE_ONCE(collapsing, inode);
-	smp_mb(); /* before any look at i_writecount, see make_writable() */
-	if (guarded && inode_is_open_for_write(inode)) {
+	smp_mb(); /* before any look at i_writecount, see hugetext_files_wait() */
+	if (inode_is_open_for_write(inode)) {
 		hugetext_files_end();
 		return HUGETEXT_WHY_OPEN_FOR_WRITE;
 	}
@@ -371,9 +372,9 @@ static void take_back_all(void)
 	fsnotify_wait_marks_destroyed();
 }
 
-int hugetext_files_init(bool guarded)
+int hugetext_files_init(void)
 {
-	group = hugetext_alloc_group(&mark_ops, guarded);
+	group = hugetext_alloc_open_group(&mark_ops);
 	if (IS_ERR(group)) {
 		int err = PTR_ERR(group);
 

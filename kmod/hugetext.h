@@ -215,10 +215,10 @@ void hugetext_mechanism_end(void);
 /* native, READ_ONLY_THP, rothp or none; set by hugetext_mechanism_init(). */
 const char *hugetext_mechanism_word(void);
 
-/* ---- files.c; mechanism.c and rothp.c alone call it ---- */
+/* ---- files.c ---- */
 
-/* Make the set of files, of guarded ones too? May sleep. Return: 0 or a negative errno. */
-int hugetext_files_init(bool guarded);
+/* Make the set of files. May sleep. Return: 0 or a negative errno. */
+int hugetext_files_init(void);
 
 /* Take back all huge pages of all files; khugetextd has stopped. May sleep. */
 void hugetext_files_exit(void);
@@ -226,13 +226,13 @@ void hugetext_files_exit(void);
 /**
  * hugetext_files_begin() - remember a file before its text is collapsed
  * @inode: the file, the caller holds a reference
- * @guarded: writers must be noticed from here on, and there must be none
  *
- * khugetextd only, may sleep; pair with hugetext_files_end().
+ * There must be nobody who can write to it, and whoever wants to waits until
+ * hugetext_files_end(). khugetextd only, may sleep.
  *
  * Return: HUGETEXT_WHY_OK or why it must not be collapsed.
  */
-enum hugetext_why hugetext_files_begin(struct inode *inode, bool guarded);
+enum hugetext_why hugetext_files_begin(struct inode *inode);
 
 /* The collapse is over. khugetextd only. */
 void hugetext_files_end(void);
@@ -254,6 +254,28 @@ bool hugetext_files_writable(struct inode *inode);
  */
 int hugetext_files_make_writable(struct inode *inode);
 
+/**
+ * hugetext_files_wait() - wait for a collapse under way to end
+ * @inode: the file, with the caller counted in i_writecount
+ *
+ * May sleep, 10 s at most. Return: 0, or -ETXTBSY when that was not enough.
+ */
+int hugetext_files_wait(struct inode *inode);
+
+/* ---- guard.c ---- */
+
+/*
+ * Notice writers that fsnotify does not tell of, and the read-ahead of a
+ * collapse. May sleep. Return: 0, or the negative errno of a missing hook.
+ */
+int hugetext_guard_arm(void);
+
+/* Stop; nobody is in this module because of it when it returns. May sleep. */
+void hugetext_guard_disarm(void);
+
+/* Shall page_cache_sync_ra() do nothing when khugetextd calls it? khugetextd only. */
+void hugetext_guard_read_nothing(bool nothing);
+
 /* ---- rothp.c, not built for kernels that need no help; mechanism.c alone calls it ---- */
 
 #ifndef HUGETEXT_NATIVE_KERNEL
@@ -261,13 +283,13 @@ int hugetext_files_make_writable(struct inode *inode);
 /* Can it work on this kernel? Any context. */
 bool hugetext_rothp_possible(void);
 
-/* Guard writers and answer for the kernel. May sleep. Return: 0 or a negative errno. */
+/* Answer for the kernel. May sleep. Return: 0 or a negative errno. */
 int hugetext_rothp_arm(void);
 
 /* The other half of hugetext_mechanism_disarm(). May sleep. */
 void hugetext_rothp_disarm(void);
 
-/* Stop guarding, after the last huge page is gone. May sleep. */
+/* Undo the rest, after the last huge page is gone. Any context. */
 void hugetext_rothp_exit(void);
 
 /* hugetext_mechanism_file_why() of a file that is not on tmpfs. Any context. */
@@ -371,6 +393,10 @@ bool hugetext_can_madvise(void);
 int hugetext_security_file_open(struct file *file);
 /* Say where it is, before anybody is called in its place. May sleep. */
 void hugetext_set_security_file_open(void *address);
+
+/* The same of notify_change(). */
+int hugetext_notify_change(void *idmap, struct dentry *dentry, struct iattr *attr, void *delegated);
+void hugetext_set_notify_change(void *address);
 
 /* The address of a kernel symbol, data too, or 0. May sleep. */
 unsigned long hugetext_symbol(const char *name);

@@ -37,14 +37,17 @@ static DEFINE_MUTEX(hooks_lock);
 typedef unsigned long lookup_name_fn(const char *name);
 typedef int madvise_fn(struct mm_struct *mm, unsigned long start, size_t len, int behavior);
 typedef int file_open_fn(struct file *file);
+typedef int change_fn(void *idmap, struct dentry *dentry, struct iattr *attr, void *delegated);
 
 static madvise_fn madvise_not_found;
 static lookup_name_fn name_not_found;
 static file_open_fn file_open_not_found;
+static change_fn change_not_found;
 
 DEFINE_STATIC_CALL(hugetext_kernel_madvise, madvise_not_found);
 DEFINE_STATIC_CALL(hugetext_kernel_lookup_name, name_not_found);
 DEFINE_STATIC_CALL(hugetext_kernel_security_file_open, file_open_not_found);
+DEFINE_STATIC_CALL(hugetext_kernel_notify_change, change_not_found);
 
 static bool madvise_found;
 
@@ -59,6 +62,11 @@ static unsigned long name_not_found(const char *name)
 }
 
 static int file_open_not_found(struct file *file)
+{
+	return -ETXTBSY;
+}
+
+static int change_not_found(void *idmap, struct dentry *dentry, struct iattr *attr, void *delegated)
 {
 	return -ETXTBSY;
 }
@@ -166,6 +174,16 @@ void hugetext_set_security_file_open(void *address)
 int hugetext_security_file_open(struct file *file)
 {
 	return static_call(hugetext_kernel_security_file_open)(file);
+}
+
+void hugetext_set_notify_change(void *address)
+{
+	static_call_update(hugetext_kernel_notify_change, (change_fn *)address);
+}
+
+int hugetext_notify_change(void *idmap, struct dentry *dentry, struct iattr *attr, void *delegated)
+{
+	return static_call(hugetext_kernel_notify_change)(idmap, dentry, attr, delegated);
 }
 
 unsigned long hugetext_symbol(const char *name)

@@ -27,8 +27,8 @@ enum mechanism {
 
 static enum mechanism mechanism;
 
-/* Is there a set of files to take huge pages back from? */
-static bool remembering;
+/* Is there a set of files, and are they guarded? */
+static bool guarding;
 
 static const char lost[] = "only text on tmpfs becomes huge";
 
@@ -62,25 +62,38 @@ void hugetext_mechanism_init(void)
 
 void hugetext_mechanism_exit(void)
 {
-	if (remembering)
+	if (guarding) {
 		hugetext_files_exit();
-	remembering = false;
+		hugetext_guard_disarm();
+	}
+	guarding = false;
 	hugetext_rothp_exit();
 }
 
-static int start_remembering(void)
+/*
+ * Everything that guards files must be in place before any text is collapsed;
+ * it stays until the last huge folio is gone.
+ */
+static int start_guarding(void)
 {
-	return hugetext_hook_wanted("fsnotify") ? hugetext_files_init(!HUGETEXT_NATIVE) : -ENOENT;
+	int err = hugetext_guard_arm();
+
+	if (err)
+		return err;
+	err = hugetext_hook("fsnotify", lost,
+			    hugetext_hook_wanted("fsnotify") ? hugetext_files_init() : -ENOENT);
+	if (err)
+		hugetext_guard_disarm();
+	guarding = !err;
+	return err;
 }
 
 int hugetext_mechanism_arm(void)
 {
 	int err = 0;
 
-	if (mechanism != NONE && !remembering) {
-		err = hugetext_hook("fsnotify", lost, start_remembering());
-		remembering = !err;
-	}
+	if (mechanism != NONE && !guarding)
+		err = start_guarding();
 	if (!err && mechanism == ROTHP)
 		err = hugetext_rothp_arm();
 	if (err == -ENOMEM)
@@ -101,14 +114,13 @@ static bool is_tmpfs(struct inode *inode)
 }
 
 /*
- * Is it for a program to say when a page of the file is read, or for somebody
- * who may mount where root would not? khugetextd, who reads for all, would wait.
+ * Is it for a program, a server elsewhere, or somebody who may mount where root
+ * would not, to say when a page is read? khugetextd, who reads for all, would wait.
  */
-static bool is_at_mercy(struct inode *inode)
+static bool is_at_mercy(struct super_block *sb)
 {
-	const char *name = inode->i_sb->s_type->name;
-
-	return inode->i_sb->s_user_ns != &init_user_ns || !strncmp(name, "fuse", strlen("fuse"));
+	return !(sb->s_type->fs_flags & FS_REQUIRES_DEV) || sb->s_user_ns != &init_user_ns ||
+	       !strncmp(sb->s_type->name, "fuse", strlen("fuse"));
 }
 
 enum hugetext_why hugetext_mechanism_file_why(struct file *file)
@@ -121,7 +133,7 @@ enum hugetext_why hugetext_mechanism_file_why(struct file *file)
 	if (is_tmpfs(inode))
 		return inode->i_sb->s_flags & SB_KERNMOUNT ? HUGETEXT_WHY_ANONYMOUS_FILE :
 							     HUGETEXT_WHY_OK;
-	if (is_at_mercy(inode))
+	if (is_at_mercy(inode->i_sb))
 		return HUGETEXT_WHY_FILESYSTEM;
 	switch (READ_ONCE(mechanism)) {
 	case NATIVE:
@@ -145,12 +157,7 @@ enum hugetext_why hugetext_mechanism_begin(struct file *file)
 	/* Huge pages of tmpfs are the only copy of what they hold: they stay. */
 	if (why != HUGETEXT_WHY_OK || is_tmpfs(inode))
 		return why;
-	/*
-	 * The option's own way with a writer is to throw the whole file out of the
-	 * page cache, and it looks for writers too early where large folios are
-	 * known: it is spared both.
-	 */
-	return hugetext_files_begin(inode, mechanism != NATIVE);
+	return hugetext_files_begin(inode);
 }
 
 void hugetext_mechanism_end(void)

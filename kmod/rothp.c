@@ -5,30 +5,22 @@
  *
  * The kernel's collapse code is there in any case. It is kept from text by
  * one check, which a kretprobe answers for khugetextd and the file at hand.
- * What the option does for writers is done here and in files.c. A file system
+ * What the option does for writers is done in files.c and guard.c. A file system
  * that does not know large folios must never write to one, so:
  *
- *  - The file gets an fsnotify mark before its text is collapsed. The mark's
- *    handler runs in every open, after the opener was counted in i_writecount.
- *    It takes the huge folios out of the page cache before the open returns.
+ *  - Somebody who opens the file for writing is counted in i_writecount, then
+ *    waits for a collapse under way, and then takes the huge folios out of the
+ *    page cache before his open returns.
  *  - collapse_file() puts its folio into the page cache and then looks at
- *    i_writecount. Counting there and marking here are both ordered before
- *    the look at the other side, so either the collapse fails or the handler
- *    sees the folio.
+ *    i_writecount. Either it sees the writer and fails, or he sees the folio.
  *  - Nobody who can write has the file open while a huge folio of it exists.
  *    So a huge folio is never dirty, and dropping it loses nothing. Only the
  *    huge folios are dropped; other pages, perhaps dirty, stay.
- *  - Opens that skip fsnotify (FMODE_NONOTIFY: those of overlayfs on 6.1, and
- *    fanotify's own) are sent by a kprobe to a function that does the same.
  *  - Unloading drops what is left.
- *
- * A file system that knows large folios writes to huge ones by itself. There
- * writers only wait for a collapse under way, and none begins while they are.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/bug.h>
-#include <linux/delay.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
@@ -39,91 +31,6 @@
 
 /* What does not work without any one of this room's hooks. */
 static const char lost[] = "text stays small on file systems without large folios";
-
-/* ---- Opens that fsnotify does not see ---- */
-
-/*
- * Tasks that were sent to open_unseen() and have not left it; and whether one
- * ever was, which is set before the first is sent.
- */
-static atomic_t nr_in_open_unseen;
-static bool open_unseen_used;
-
-/*
- * What runs in place of security_file_open(), in the same context: what the
- * mark's handler does for other opens, and then that function after all.
- */
-static int open_unseen(struct file *file)
-{
-	int err = hugetext_files_make_writable(file_inode(file));
-
-	if (!err)
-		err = hugetext_security_file_open(file);
-	atomic_dec(&nr_in_open_unseen);
-	return err;
-}
-
-static int open_handler(struct kprobe *probe, struct pt_regs *regs)
-{
-	struct file *file = (struct file *)regs_get_kernel_argument(regs, 0);
-	struct inode *inode = file_inode(file);
-
-	if (!(file->f_mode & FMODE_WRITE) || !hugetext_opened_unseen(file))
-		return 0;
-	if (!(READ_ONCE(inode->i_fsnotify_mask) & FS_OPEN_PERM))
-		return 0;
-	/* The second time, called by open_unseen(). */
-	if (hugetext_called_from(regs, THIS_MODULE))
-		return 0;
-
-	if (hugetext_files_writable(inode))
-		return 0;
-
-	WRITE_ONCE(open_unseen_used, true);
-	atomic_inc(&nr_in_open_unseen);
-	hugetext_call_instead(regs, open_unseen);
-	return 1;
-}
-NOKPROBE_SYMBOL(open_handler);
-
-/* Until nobody is in open_unseen(), not even in its last instructions. */
-static void wait_for_open_unseen(void)
-{
-	if (!READ_ONCE(open_unseen_used))
-		return;
-	while (atomic_read(&nr_in_open_unseen))
-		msleep(20);
-	/* This can take long under load, and mostly is for none. */
-	hugetext_wait_called_instead();
-}
-
-/*
- * Does nothing, but a kprobe with a post handler is one that tells ftrace that
- * it changes the instruction pointer, so that no other user of ftrace may.
- */
-static void open_post_handler(struct kprobe *probe, struct pt_regs *regs, unsigned long flags)
-{
-}
-NOKPROBE_SYMBOL(open_post_handler);
-
-static struct kprobe open_probe;
-static bool open_armed;
-
-static int arm_open_probe(void)
-{
-	int err;
-
-	open_probe = (struct kprobe){
-		.symbol_name = "security_file_open",
-		.pre_handler = open_handler,
-		.post_handler = open_post_handler,
-	};
-	err = hugetext_register_probe(&open_probe);
-	open_armed = !err;
-	if (!err)
-		hugetext_set_security_file_open(open_probe.addr);
-	return err;
-}
 
 /* ---- The check that keeps the collapse code from text ---- */
 
@@ -264,33 +171,9 @@ static void restore_warnings(void)
 
 /* ---- The room's doors ---- */
 
-static bool guarding;
-
-/*
- * Everything that guards writers must be in place before anything is let in;
- * it stays until the last huge folio is gone.
- */
-static int start_guarding(void)
-{
-	int err;
-
-	err = hugetext_hook("bug_table", lost, silence_warnings());
-	if (!err)
-		err = hugetext_hook("security_file_open", lost, arm_open_probe());
-	guarding = !err;
-	return err;
-}
-
 void hugetext_rothp_exit(void)
 {
-	if (open_armed) {
-		unregister_kprobe(&open_probe);
-		wait_for_open_unseen();
-		hugetext_tally_total(HUGETEXT_TOTAL_MISSED_PROBES, open_probe.nmissed);
-		open_armed = false;
-	}
 	restore_warnings();
-	guarding = false;
 }
 
 bool hugetext_rothp_possible(void)
@@ -301,14 +184,11 @@ bool hugetext_rothp_possible(void)
 
 int hugetext_rothp_arm(void)
 {
-	int err;
+	int err = nr_silenced ? 0 : hugetext_hook("bug_table", lost, silence_warnings());
 
-	if (!guarding) {
-		err = start_guarding();
-		if (err) {
-			hugetext_rothp_exit();
-			return err;
-		}
+	if (err) {
+		restore_warnings();
+		return err;
 	}
 	err = hugetext_hook(HUGETEXT_THP_CHECK, lost, arm_check_probe());
 	/* Without it no file is served, see hugetext_rothp_file_why(). */
