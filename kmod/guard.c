@@ -140,15 +140,15 @@ static void post_handler(struct kprobe *probe, struct pt_regs *regs, unsigned lo
 }
 NOKPROBE_SYMBOL(post_handler);
 
-enum { OPEN, CHANGE, READ };
+enum { ON_OPEN, ON_CHANGE, ON_READ };
 
 static const struct {
 	const char *function;
 	kprobe_pre_handler_t handler;
 } hooks[] = {
-	[OPEN] = { "security_file_open", open_handler },
-	[CHANGE] = { "notify_change", change_handler },
-	[READ] = { "page_cache_sync_ra", read_handler },
+	[ON_OPEN] = { "security_file_open", open_handler },
+	[ON_CHANGE] = { "notify_change", change_handler },
+	[ON_READ] = { "page_cache_sync_ra", read_handler },
 };
 
 static struct kprobe probes[ARRAY_SIZE(hooks)];
@@ -179,8 +179,8 @@ int hugetext_guard_arm(void)
 		return err;
 	}
 	/* There is no file yet for whose sake anybody could be sent away. */
-	hugetext_set_security_file_open(probes[OPEN].addr);
-	hugetext_set_notify_change(probes[CHANGE].addr);
+	hugetext_set_security_file_open(probes[ON_OPEN].addr);
+	hugetext_set_notify_change(probes[ON_CHANGE].addr);
 	return 0;
 }
 
