@@ -169,7 +169,6 @@ static enum hugetext_why collapse(struct mm_struct *mm, pid_t tgid, const struct
 	unsigned long start = piece->start;
 	unsigned long tried = 0;
 
-	read_in(mm, start, piece->end);
 	while (start < piece->end && !hugetext_track_is_exiting(mm)) {
 		struct hugetext_extent *small;
 		enum hugetext_why why;
@@ -229,7 +228,12 @@ enum hugetext_why hugetext_apply(struct mm_struct *mm, pid_t tgid,
 
 		why = HUGETEXT_WHY_MEMCG_LIMIT;
 		if (!beyond_high_mark(mm, &piece))
+			why = hugetext_mechanism_file_why(piece.file);
+		/* Before writers have to wait: a disk may be slow. */
+		if (why == HUGETEXT_WHY_OK) {
+			read_in(mm, piece.start, piece.end);
 			why = hugetext_mechanism_begin(piece.file);
+		}
 		if (why == HUGETEXT_WHY_OK) {
 			why = collapse(mm, tgid, &piece);
 			hugetext_mechanism_end();
