@@ -195,9 +195,9 @@ enum writers writers_of(const char *path)
 {
 	long filesystem = filesystem_of(path);
 
-	if (kernel_is_native() || filesystem == TMPFS_MAGIC)
+	if (filesystem == TMPFS_MAGIC)
 		return WRITERS_FREE;
-	return filesystem == XFS_SUPER_MAGIC ? WRITERS_WAIT : WRITERS_DROP;
+	return kernel_is_native() || filesystem == XFS_SUPER_MAGIC ? WRITERS_WAIT : WRITERS_DROP;
 }
 
 bool takes_overlay(const char *path)
