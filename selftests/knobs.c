@@ -273,7 +273,15 @@ FIXTURE_VARIANT_ADD(missing, thp_check) {
 };
 
 FIXTURE_VARIANT_ADD(missing, security_file_open) {
-	.hook = "security_file_open", .rothp = true,
+	.hook = "security_file_open",
+};
+
+FIXTURE_VARIANT_ADD(missing, notify_change) {
+	.hook = "notify_change",
+};
+
+FIXTURE_VARIANT_ADD(missing, page_cache_sync_ra) {
+	.hook = "page_cache_sync_ra",
 };
 
 FIXTURE_VARIANT_ADD(missing, kallsyms_lookup_name) {
