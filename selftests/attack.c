@@ -70,8 +70,9 @@ static long khugetextd_cpu(void)
 
 	while ((entry = readdir(dir)) && strcmp(name, "khugetextd")) {
 		snprintf(path, sizeof(path), "/proc/%s/stat", entry->d_name);
-		sscanf(read_text(path), "%*d (%63[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %ld %ld",
-		       name, &user, &system);
+		if (sscanf(read_text(path), "%*d (%63[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %ld %ld",
+			   name, &user, &system) != 3)
+			name[0] = '\0';
 	}
 	closedir(dir);
 	return user + system;

@@ -163,8 +163,7 @@ bool kernel_is_native(void)
 	int major = 0;
 
 	uname(&name);
-	sscanf(name.release, "%d.", &major);
-	return major >= 7;
+	return sscanf(name.release, "%d.", &major) == 1 && major >= 7;
 }
 
 bool kernel_has_option(void)

@@ -230,8 +230,8 @@ static const char *mechanism(void)
 {
 	static char word[32];
 
-	word[0] = '\0';
-	sscanf(read_text(STATUS), "mechanism %31s", word);
+	if (sscanf(read_text(STATUS), "mechanism %31s", word) != 1)
+		word[0] = '\0';
 	return word;
 }
 
