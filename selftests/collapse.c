@@ -175,6 +175,7 @@ FIXTURE(life) {
 
 FIXTURE_SETUP(life)
 {
+	ASSERT_TRUE(khugepaged_off());
 	ASSERT_EQ(0, module_load(""));
 }
 
@@ -182,6 +183,7 @@ FIXTURE_TEARDOWN(life)
 {
 	child_kill(&self->child);
 	EXPECT_EQ(0, module_unload());
+	EXPECT_TRUE(khugepaged_as_before());
 }
 
 /* Not aligned at exec, but a program that lies right by itself is served. */
