@@ -129,10 +129,13 @@ int hugetext_register_probe(struct kprobe *probe)
 	return hugetext_hook_wanted(probe->symbol_name) ? register_kprobe(probe) : -ENOENT;
 }
 
-/* The address of a function of the kernel's text, or a negative errno. */
+/*
+ * The address of a function of the kernel's text, or a negative errno. The probe
+ * stays disabled: nothing is ever patched for it.
+ */
 static int find_function(const char *name, void **address)
 {
-	struct kprobe probe = { .symbol_name = name };
+	struct kprobe probe = { .symbol_name = name, .flags = KPROBE_FLAG_DISABLED };
 	int err = hugetext_register_probe(&probe);
 
 	if (err)
