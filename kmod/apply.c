@@ -9,6 +9,7 @@
 #include <linux/mm.h>
 #include <linux/mman.h>
 #include <linux/mmap_lock.h>
+#include <linux/pagemap.h>
 #include <linux/sched/mm.h>
 
 #include "hugetext.h"
@@ -30,6 +31,7 @@ static struct hugetext_text_map after;
 struct piece {
 	unsigned long start;
 	unsigned long end;
+	unsigned long offset;	/* of start in the file */
 	struct file *file;
 };
 
@@ -56,6 +58,7 @@ static enum hugetext_why take_piece(struct mm_struct *mm, unsigned long start, u
 		piece->end = min_t(unsigned long, end, last);
 		piece->end = min_t(unsigned long, piece->end,
 				   start + REGIONS_AT_ONCE * HUGETEXT_REGION_SIZE);
+		piece->offset = (vma->vm_pgoff << PAGE_SHIFT) + (start - vma->vm_start);
 		piece->file = get_file(vma->vm_file);
 	}
 	mmap_read_unlock(mm);
@@ -138,13 +141,65 @@ static struct hugetext_extent *first_small(pid_t tgid)
 	return NULL;
 }
 
-/*
- * Have everything there that a collapse needs: pages read and up to date, and
- * page tables. The collapse itself must not read, see guard.c.
- */
-static void read_in(struct mm_struct *mm, unsigned long start, unsigned long end)
+/* Read pages ahead as far as there is nothing, for the account of the process. */
+static noinline void read_ahead(struct mm_struct *mm, struct file *file,
+				struct file_ra_state *state, pgoff_t index, pgoff_t end)
 {
-	hugetext_do_madvise(mm, start, end - start, MADV_POPULATE_READ);
+	struct mem_cgroup *group = get_mem_cgroup_from_mm(mm);
+	struct mem_cgroup *before = set_active_memcg(group);
+
+	page_cache_sync_readahead(file->f_mapping, state, file, index, end - index);
+	set_active_memcg(before);
+	mem_cgroup_put(group);
+}
+
+/*
+ * Have the pages there that a collapse needs: it must not read itself, see
+ * guard.c. They are read through the file, since what is mapped where may change
+ * to something that makes a reader wait. Some file systems leave holes out when
+ * they read ahead.
+ */
+static void read_in(struct mm_struct *mm, const struct piece *piece)
+{
+	struct address_space *mapping = piece->file->f_mapping;
+	pgoff_t index = piece->offset >> PAGE_SHIFT;
+	pgoff_t end = index + ((piece->end - piece->start) >> PAGE_SHIFT);
+	struct file_ra_state state;
+
+	file_ra_state_init(&state, mapping);
+	while (index < end) {
+		struct folio *folio = hugetext_cached_folio(mapping, index);
+
+		if (!folio) {
+			read_ahead(mm, piece->file, &state, index, end);
+			folio = hugetext_cached_folio(mapping, index);
+		}
+		if (folio && !folio_test_uptodate(folio)) {
+			folio_put(folio);
+			folio = read_mapping_folio(mapping, index, piece->file);
+		}
+		if (IS_ERR_OR_NULL(folio))
+			return;
+		index = folio->index + folio_nr_pages(folio);
+		folio_put(folio);
+		cond_resched();
+	}
+}
+
+/*
+ * Where nothing near an address was ever touched, there is not even a table that
+ * a PMD could be in, and only a fault makes one. Its page was just read.
+ */
+static void touch(struct mm_struct *mm, unsigned long addr, struct file *file)
+{
+	struct vm_area_struct *vma;
+
+	if (!mmap_read_trylock(mm))
+		return;
+	vma = find_vma(mm, addr);
+	if (vma && vma->vm_start <= addr && vma->vm_file == file)
+		hugetext_fault_in(mm, addr);
+	mmap_read_unlock(mm);
 }
 
 static int collapse_range(struct mm_struct *mm, unsigned long start, unsigned long end)
@@ -160,8 +215,8 @@ static int collapse_range(struct mm_struct *mm, unsigned long start, unsigned lo
 /*
  * Where the kernel stops at a region that it cannot collapse, it tells one
  * errno for all, and it says nothing of mappings that went meanwhile; the page
- * tables tell what became of which. A region is tried twice, the second time
- * after reading in just it, in case that a page was gone again.
+ * tables tell what became of which. A region is tried twice: 6.1 makes the huge
+ * page of a region without page table, fails, and maps it the second time.
  */
 static enum hugetext_why collapse(struct mm_struct *mm, pid_t tgid, const struct piece *piece)
 {
@@ -191,7 +246,7 @@ static enum hugetext_why collapse(struct mm_struct *mm, pid_t tgid, const struct
 		}
 		if (tried != start) {
 			tried = start;
-			read_in(mm, start, start + HUGETEXT_REGION_SIZE);
+			touch(mm, start, piece->file);
 			continue;
 		}
 
@@ -231,7 +286,7 @@ enum hugetext_why hugetext_apply(struct mm_struct *mm, pid_t tgid,
 			why = hugetext_mechanism_file_why(piece.file);
 		/* Before writers have to wait: a disk may be slow. */
 		if (why == HUGETEXT_WHY_OK) {
-			read_in(mm, piece.start, piece.end);
+			read_in(mm, &piece);
 			why = hugetext_mechanism_begin(piece.file);
 		}
 		if (why == HUGETEXT_WHY_OK) {

@@ -100,14 +100,35 @@ static inline bool hugetext_unpin_unless_last(struct folio *folio)
  */
 static inline struct address_space *hugetext_data_mapping(struct file *file)
 {
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 9, 0)
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
 	struct dentry *real = d_real(file->f_path.dentry, NULL);
+#elif LINUX_VERSION_CODE < KERNEL_VERSION(6, 9, 0)
+	/* d_real() may sleep: no headers are found there, and the file offset has to do. */
+	struct dentry *real = file->f_path.dentry;
 #else
 	/* The other type may sleep, and differs only where data and metadata lie apart. */
 	struct dentry *real = d_real(file->f_path.dentry, D_REAL_METADATA);
 #endif
 
 	return d_inode(real)->i_mapping;
+}
+
+/*
+ * Fault in a page of another process's memory, unless that would have to wait.
+ * Locking: mmap lock, for reading.
+ */
+static inline void hugetext_fault_in(struct mm_struct *mm, unsigned long addr)
+{
+	struct page *page;
+	long nr;
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
+	nr = get_user_pages_remote(mm, addr, 1, FOLL_NOWAIT, &page, NULL, NULL);
+#else
+	nr = get_user_pages_remote(mm, addr, 1, FOLL_NOWAIT, &page, NULL);
+#endif
+	if (nr == 1)
+		put_page(page);
 }
 
 /* Does the kernel collapse text of any file that takes folios of PMD size? See Kbuild. */

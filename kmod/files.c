@@ -139,7 +139,8 @@ bool hugetext_files_writable(struct inode *inode)
 	       !(must_drop(inode) && hugetext_peek_huge(inode->i_mapping));
 }
 
-int hugetext_files_wait(struct inode *inode)
+/* Wait for a collapse under way to end, for a while. */
+static int wait_for_collapse(struct inode *inode)
 {
 	long left;
 
@@ -153,13 +154,15 @@ int hugetext_files_wait(struct inode *inode)
 }
 
 /*
- * Somebody who is counted as a writer is about to get his open file. Whoever
+ * Somebody who is counted as a writer is about to get his open file, or to
+ * change the file's size: a file system that does not know large folios takes
+ * one at the end of the file for a small page, also when the file grows. Whoever
  * comes while a writer is open finds nothing to drop, or helps the writer who
  * is still in his open.
  */
 static int make_writable(struct served_file *served, struct inode *inode)
 {
-	int ret = hugetext_files_wait(inode);
+	int ret = wait_for_collapse(inode);
 
 	if (ret || !must_drop(inode))
 		return ret;
@@ -277,7 +280,7 @@ enum hugetext_why hugetext_files_begin(struct inode *inode)
 	if (why != HUGETEXT_WHY_OK)
 		return why;
 	WRITE_ONCE(collapsing, inode);
-	smp_mb(); /* before any look at i_writecount, see hugetext_files_wait() */
+	smp_mb(); /* before any look at i_writecount, see wait_for_collapse() */
 	if (inode_is_open_for_write(inode)) {
 		hugetext_files_end();
 		return HUGETEXT_WHY_OPEN_FOR_WRITE;
@@ -340,7 +343,7 @@ static void take_back(struct served_file *served, struct inode *inode)
 			inode->i_sb->s_id);
 }
 
-static void take_back_all(void)
+void hugetext_files_take_back(void)
 {
 	struct served_file *served;
 	struct super_block *sb;
@@ -386,7 +389,6 @@ int hugetext_files_init(void)
 
 void hugetext_files_exit(void)
 {
-	take_back_all();
 	fsnotify_put_group(group);
 	group = NULL;
 }

@@ -12,7 +12,7 @@
  *    Opens that skip fsnotify (FMODE_NONOTIFY: those of overlayfs on 6.1, and
  *    fanotify's own) are sent by a kprobe to a function that does the same.
  *  - truncate(2) opens nothing, but it counts as a writer. Another kprobe sends
- *    it to a function that waits.
+ *    it there as well.
  *  - The collapse itself reads nothing. A third kprobe turns its read-ahead into
  *    nothing; apply.c had everything read in before.
  */
@@ -44,6 +44,12 @@ static int send_to(struct pt_regs *regs, void *function)
 	return 1;
 }
 
+/* May this be one of ours? There are others who want to know of opens. */
+static bool is_guarded(struct inode *inode)
+{
+	return READ_ONCE(inode->i_fsnotify_mask) & FS_OPEN_PERM;
+}
+
 /* ---- Opens that fsnotify does not see ---- */
 
 /*
@@ -67,12 +73,10 @@ static int open_handler(struct kprobe *probe, struct pt_regs *regs)
 
 	if (!(file->f_mode & FMODE_WRITE) || !hugetext_opened_unseen(file))
 		return 0;
-	if (!(READ_ONCE(inode->i_fsnotify_mask) & FS_OPEN_PERM))
+	if (!is_guarded(inode))
 		return 0;
 	/* The second time, called by open_unseen(). */
-	if (hugetext_called_from(regs, THIS_MODULE))
-		return 0;
-	if (hugetext_files_writable(inode))
+	if (hugetext_called_from(regs, THIS_MODULE) || hugetext_files_writable(inode))
 		return 0;
 	return send_to(regs, open_unseen);
 }
@@ -80,10 +84,10 @@ NOKPROBE_SYMBOL(open_handler);
 
 /* ---- Truncations by name ---- */
 
-/* What runs in place of notify_change(), in the same context. */
+/* The same in place of notify_change(). */
 static int change_later(void *idmap, struct dentry *dentry, struct iattr *attr, void *delegated)
 {
-	int err = hugetext_files_wait(d_inode(dentry));
+	int err = hugetext_files_make_writable(d_inode(dentry));
 
 	if (!err)
 		err = hugetext_notify_change(idmap, dentry, attr, delegated);
@@ -97,9 +101,9 @@ static int change_handler(struct kprobe *probe, struct pt_regs *regs)
 	struct dentry *dentry = (struct dentry *)regs_get_kernel_argument(regs, 1);
 	struct iattr *attr = (struct iattr *)regs_get_kernel_argument(regs, 2);
 
-	if (!(attr->ia_valid & ATTR_SIZE) || !hugetext_files_collapsing(d_inode(dentry)))
+	if (!(attr->ia_valid & ATTR_SIZE) || !is_guarded(d_inode(dentry)))
 		return 0;
-	if (hugetext_called_from(regs, THIS_MODULE))
+	if (hugetext_called_from(regs, THIS_MODULE) || hugetext_files_writable(d_inode(dentry)))
 		return 0;
 	return send_to(regs, change_later);
 }

@@ -221,6 +221,9 @@ const char *hugetext_mechanism_word(void);
 int hugetext_files_init(void);
 
 /* Take back all huge pages of all files; khugetextd has stopped. May sleep. */
+void hugetext_files_take_back(void);
+
+/* Forget the set; nobody looks for his file in it any more. May sleep. */
 void hugetext_files_exit(void);
 
 /**
@@ -247,20 +250,12 @@ bool hugetext_files_collapsing(struct inode *inode);
 bool hugetext_files_writable(struct inode *inode);
 
 /**
- * hugetext_files_make_writable() - somebody is about to be able to write
+ * hugetext_files_make_writable() - somebody is about to be able to write or cut
  * @inode: the file, with that somebody counted in i_writecount
  *
  * May sleep. Return: 0, or -ETXTBSY when that is not safe.
  */
 int hugetext_files_make_writable(struct inode *inode);
-
-/**
- * hugetext_files_wait() - wait for a collapse under way to end
- * @inode: the file, with the caller counted in i_writecount
- *
- * May sleep, 10 s at most. Return: 0, or -ETXTBSY when that was not enough.
- */
-int hugetext_files_wait(struct inode *inode);
 
 /* ---- guard.c ---- */
 

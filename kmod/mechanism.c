@@ -63,8 +63,9 @@ void hugetext_mechanism_init(void)
 void hugetext_mechanism_exit(void)
 {
 	if (guarding) {
-		hugetext_files_exit();
+		hugetext_files_take_back();
 		hugetext_guard_disarm();
+		hugetext_files_exit();
 	}
 	guarding = false;
 	hugetext_rothp_exit();

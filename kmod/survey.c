@@ -80,8 +80,8 @@ static unsigned long survey_vma(struct vm_area_struct *vma, unsigned long from, 
 	if (why == HUGETEXT_WHY_OK)
 		why = hugetext_mechanism_file_why(vma->vm_file);
 
-	/* Pages past the end of the file are SIGBUS, and never huge. */
-	size = PAGE_ALIGN(i_size_read(file_inode(vma->vm_file)));
+	/* Pages past the end of the file are SIGBUS; nor is the end itself ever huge. */
+	size = round_down(i_size_read(file_inode(vma->vm_file)), PAGE_SIZE);
 	in_file = size > offset ? min_t(uint64_t, last, vma->vm_start + (size - offset)) : first;
 	in_file = max_t(unsigned long, first, round_down(in_file, HUGETEXT_REGION_SIZE));
 

@@ -246,6 +246,46 @@ TEST_F_TIMEOUT(library, truncated_by_name, 900)
 	CHECK_LIBRARY();
 }
 
+/*
+ * A file that grows by name from a size in the middle of a block: some kernels
+ * write to the page at its old end, which must not be one of a huge page.
+ */
+TEST_F_TIMEOUT(library, grown_by_name, 900)
+{
+	const size_t size = 2 * REGION - 100, larger = 3 * REGION + 7;
+	const char *path = FOLDER "/grown";
+	unsigned char *bytes = calloc(1, larger);
+	int fd;
+
+	for (size_t i = 0; i < size; i++)
+		bytes[i] = i * 2654435761u >> 13;
+	for (int i = 0; i < 3; i++) {
+		void *mapped;
+
+		unlink(path);
+		fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0755);
+		ASSERT_EQ(size, write(fd, bytes, size));
+		ASSERT_EQ(0, fsync(fd));
+		close(fd);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		mapped = mmap(NULL, 2 * REGION, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+		ASSERT_NE(MAP_FAILED, mapped);
+		close(fd);
+		EXPECT_TRUE(wait_huge(getpid(), "grown", 2048));
+		sleep_ms(200);
+		ASSERT_EQ(0, truncate(path, larger));
+		EXPECT_EQ(0, memcmp(mapped, bytes, size));
+		EXPECT_TRUE(file_is(path, bytes, larger));
+		sync();
+		EXPECT_TRUE(disk_is(path, bytes, larger));
+		munmap(mapped, 2 * REGION);
+		drop_caches();
+		EXPECT_TRUE(file_is(path, bytes, larger));
+	}
+	unlink(path);
+	free(bytes);
+}
+
 TEST_F_TIMEOUT(library, truncated_through_a_file, 900)
 {
 	size_t shorter = self->text + REGION + 77;
