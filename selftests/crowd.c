@@ -29,17 +29,6 @@
 
 extern char **environ;
 
-static bool fresh_copy(const char *fixture)
-{
-	char from[512], to[512];
-
-	mkdir(FOLDER, 0755);
-	snprintf(from, sizeof(from), FIXTURES "/%s", fixture);
-	snprintf(to, sizeof(to), FOLDER "/%s", fixture);
-	unlink(to);
-	return !copy_file(from, to);
-}
-
 static double seconds(void)
 {
 	struct timespec now;
@@ -83,7 +72,7 @@ FIXTURE(crowd) {
 
 FIXTURE_SETUP(crowd)
 {
-	ASSERT_TRUE(fresh_copy("prog-short"));
+	ASSERT_TRUE(fresh_copy(FOLDER, "prog-short"));
 	ASSERT_TRUE(khugepaged_off());
 	ASSERT_EQ(0, module_load("hugetext=1"));
 }
@@ -253,8 +242,8 @@ static bool wait_number(const char *path, const char *name, long value)
 
 FIXTURE_SETUP(group)
 {
-	ASSERT_TRUE(fresh_copy("prog-nopie"));
-	ASSERT_TRUE(fresh_copy("libtext.so"));
+	ASSERT_TRUE(fresh_copy(FOLDER, "prog-nopie"));
+	ASSERT_TRUE(fresh_copy(FOLDER, "libtext.so"));
 	snprintf(self->printk, sizeof(self->printk), "%s", read_text("/proc/sys/kernel/printk"));
 	ASSERT_TRUE(make_group());
 	ASSERT_TRUE(khugepaged_off());
@@ -422,7 +411,7 @@ TEST_F_TIMEOUT(group, out_of_memory_during_a_collapse, 900)
 		EXPECT_TRUE(WIFSIGNALED(status));
 		EXPECT_EQ(SIGKILL, WTERMSIG(status));
 		/* Small pages again, for the next one. */
-		ASSERT_TRUE(fresh_copy("libtext.so"));
+		ASSERT_TRUE(fresh_copy(FOLDER, "libtext.so"));
 	}
 	EXPECT_LE(OOM_ROUNDS, read_number(GROUP "/memory.events", "oom_kill"));
 	/* Some of them were killed when khugetextd had begun. */
@@ -468,7 +457,7 @@ TEST_F_TIMEOUT(group, frozen_during_a_collapse, 900)
 {
 	ASSERT_EQ(0, write_text(ENABLED, "1"));
 	for (int i = 0; i < 10; i++) {
-		ASSERT_TRUE(fresh_copy("prog-nopie"));
+		ASSERT_TRUE(fresh_copy(FOLDER, "prog-nopie"));
 		ASSERT_TRUE(child_start_prepared(&self->child, PROGRAM, enter_group));
 		sleep_ms(i * 5);
 		ASSERT_TRUE(freeze_group());
@@ -532,7 +521,7 @@ TEST_F_TIMEOUT(asleep, in_the_middle_of_work, 900)
 	if (strcmp(variant->level, "freezer") && strncmp(name.release, "6.", 2))
 		SKIP(return, "devices of this machine do not come back on this kernel");
 	for (int i = 0; i < 4; i++) {
-		ASSERT_TRUE(fresh_copy("prog-nopie"));
+		ASSERT_TRUE(fresh_copy(FOLDER, "prog-nopie"));
 		ASSERT_TRUE(child_start(&self->child, PROGRAM));
 		sleep_ms(i * 15);
 		EXPECT_EQ(0, write_text(POWER "state", variant->state));

@@ -147,6 +147,17 @@ int copy_file(const char *from, const char *to)
 	return 0;
 }
 
+bool fresh_copy(const char *folder, const char *fixture)
+{
+	char from[512], to[512];
+
+	mkdir(folder, 0755);
+	snprintf(from, sizeof(from), FIXTURES "/%s", fixture);
+	snprintf(to, sizeof(to), "%s/%s", folder, fixture);
+	unlink(to);
+	return !copy_file(from, to);
+}
+
 uint64_t fnv(const void *bytes, size_t size)
 {
 	const unsigned char *at = bytes;

@@ -48,6 +48,8 @@ long read_number(const char *path, const char *name);
 long counter(const char *name);
 /* Copy a file with its mode; 0 or a negative errno. */
 int copy_file(const char *from, const char *to);
+/* A copy of a fixture, whose pages are small whatever became of the fixture's own. */
+bool fresh_copy(const char *folder, const char *fixture);
 /* FNV-1a of bytes, the fixtures' checksum. */
 uint64_t fnv(const void *bytes, size_t size);
 void sleep_ms(unsigned int ms);

@@ -51,18 +51,6 @@
 
 extern char **environ;
 
-/* A copy whose pages are small, whatever became of the fixture's before. */
-static bool fresh_copy(const char *fixture)
-{
-	char from[512], to[512];
-
-	mkdir(FOLDER, 0755);
-	snprintf(from, sizeof(from), FIXTURES "/%s", fixture);
-	snprintf(to, sizeof(to), FOLDER "/%s", fixture);
-	unlink(to);
-	return !copy_file(from, to);
-}
-
 /* The address of the big text of a child's program, or of its library; 0: no answer. */
 static unsigned long big_text(struct child *child, const char *command)
 {
@@ -124,8 +112,8 @@ FIXTURE(process) {
 
 FIXTURE_SETUP(process)
 {
-	ASSERT_TRUE(fresh_copy("prog-nopie"));
-	ASSERT_TRUE(fresh_copy("libtext.so"));
+	ASSERT_TRUE(fresh_copy(FOLDER, "prog-nopie"));
+	ASSERT_TRUE(fresh_copy(FOLDER, "libtext.so"));
 	ASSERT_TRUE(khugepaged_off());
 	ASSERT_EQ(0, module_load(""));
 }
@@ -286,8 +274,8 @@ FIXTURE_VARIANT_ADD(poked, while_huge) { .huge = true };
 
 FIXTURE_SETUP(poked)
 {
-	ASSERT_TRUE(fresh_copy("prog-nopie"));
-	ASSERT_TRUE(fresh_copy("libtext.so"));
+	ASSERT_TRUE(fresh_copy(FOLDER, "prog-nopie"));
+	ASSERT_TRUE(fresh_copy(FOLDER, "libtext.so"));
 	ASSERT_TRUE(khugepaged_off());
 	ASSERT_EQ(0, module_load(""));
 	ASSERT_TRUE(child_start(&self->child, PROGRAM));
@@ -344,7 +332,7 @@ TEST_F_TIMEOUT(process, poked_during_a_collapse, 900)
 
 	ASSERT_EQ(0, write_text(ENABLED, "1"));
 	for (int i = 0; i < 16; i++) {
-		ASSERT_TRUE(fresh_copy("prog-nopie"));
+		ASSERT_TRUE(fresh_copy(FOLDER, "prog-nopie"));
 		ASSERT_TRUE(child_start(&self->child, PROGRAM));
 		addr = inner_page(big_text(&self->child, "addr")) + i * 4096 + 1;
 		before = byte_at(self->child.pid, addr);
@@ -397,8 +385,8 @@ FIXTURE_SETUP(uprobe)
 	struct text_mapping text;
 	char definition[512];
 
-	ASSERT_TRUE(fresh_copy("prog-nopie"));
-	ASSERT_TRUE(fresh_copy("libtext.so"));
+	ASSERT_TRUE(fresh_copy(FOLDER, "prog-nopie"));
+	ASSERT_TRUE(fresh_copy(FOLDER, "libtext.so"));
 	ASSERT_TRUE(khugepaged_off());
 	ASSERT_EQ(0, module_load(""));
 	ASSERT_TRUE(child_start(&self->child, PROGRAM));
@@ -565,7 +553,7 @@ TEST_F_TIMEOUT(process, text_relocations, 900)
 	unsigned long text[2];
 	long whole;
 
-	ASSERT_TRUE(fresh_copy("libtext-textrel.so"));
+	ASSERT_TRUE(fresh_copy(FOLDER, "libtext-textrel.so"));
 	ASSERT_EQ(0, write_text(ENABLED, "1"));
 	ASSERT_TRUE(child_start(&self->child, PROGRAM));
 	ASSERT_TRUE(child_start(&self->other, PROGRAM));
@@ -610,8 +598,8 @@ FIXTURE_SETUP(mapped)
 {
 	struct stat st;
 
-	ASSERT_TRUE(fresh_copy("libtext.so"));
-	ASSERT_TRUE(fresh_copy("libtext-2m.so"));
+	ASSERT_TRUE(fresh_copy(FOLDER, "libtext.so"));
+	ASSERT_TRUE(fresh_copy(FOLDER, "libtext-2m.so"));
 	self->fd = open(LIBRARY, O_RDONLY | O_CLOEXEC);
 	ASSERT_LE(0, self->fd);
 	ASSERT_EQ(0, fstat(self->fd, &st));
