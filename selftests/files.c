@@ -255,21 +255,24 @@ TEST_F_TIMEOUT(library, grown_by_name, 900)
 	const size_t size = 2 * REGION - 100, larger = 3 * REGION + 7;
 	const char *path = FOLDER "/grown";
 	unsigned char *bytes = calloc(1, larger);
+	void *reserved, *mapped;
 	int fd;
 
 	for (size_t i = 0; i < size; i++)
 		bytes[i] = i * 2654435761u >> 13;
+	/* Not every file system chooses an address that huge pages can cover. */
+	reserved = mmap(NULL, 3 * REGION, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, reserved);
+	mapped = (void *)(((uintptr_t)reserved + REGION - 1) & ~(REGION - 1));
 	for (int i = 0; i < 3; i++) {
-		void *mapped;
-
 		unlink(path);
 		fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0755);
 		ASSERT_EQ(size, write(fd, bytes, size));
 		ASSERT_EQ(0, fsync(fd));
 		close(fd);
 		fd = open(path, O_RDONLY | O_CLOEXEC);
-		mapped = mmap(NULL, 2 * REGION, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
-		ASSERT_NE(MAP_FAILED, mapped);
+		ASSERT_EQ(mapped, mmap(mapped, 2 * REGION, PROT_READ | PROT_EXEC,
+				       MAP_PRIVATE | MAP_FIXED, fd, 0));
 		close(fd);
 		EXPECT_TRUE(wait_huge(getpid(), "grown", 2048));
 		sleep_ms(200);
@@ -282,6 +285,7 @@ TEST_F_TIMEOUT(library, grown_by_name, 900)
 		drop_caches();
 		EXPECT_TRUE(file_is(path, bytes, larger));
 	}
+	munmap(reserved, 3 * REGION);
 	unlink(path);
 	free(bytes);
 }
