@@ -219,9 +219,7 @@ static const struct {
 	/* Nobody writes to these. */
 	{ "squashfs", false },
 	{ "erofs", false },
-	/* These do not mind. */
 	{ "erofs", true },
-	{ "xfs", true },
 };
 
 static bool is_proven(struct inode *inode)
