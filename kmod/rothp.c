@@ -210,9 +210,8 @@ static const struct {
 	bool large_folios;	/* it knows large ones, this is not its largest */
 } proven[] = {
 	/*
-	 * These take the page cache of a truncated file away before they look
-	 * at its last page, also for truncate(2), which opens nothing; and never
-	 * write to a file that nobody has open for writing.
+	 * These never write to a file that nobody has open for writing, or is
+	 * about to truncate: guard.c knows of both.
 	 */
 	{ "ext4", false },
 	{ "ext3", false },	/* a name that the ext4 driver answers to as well */

@@ -63,18 +63,13 @@ static void become_nobody(void)
 /* What khugetextd has used of a processor, in clock ticks. */
 static long khugetextd_cpu(void)
 {
-	char path[300], name[64] = "";
 	long user = 0, system = 0;
-	DIR *dir = opendir("/proc");
-	struct dirent *entry;
+	char path[64];
 
-	while ((entry = readdir(dir)) && strcmp(name, "khugetextd")) {
-		snprintf(path, sizeof(path), "/proc/%s/stat", entry->d_name);
-		if (sscanf(read_text(path), "%*d (%63[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %ld %ld",
-			   name, &user, &system) != 3)
-			name[0] = '\0';
-	}
-	closedir(dir);
+	snprintf(path, sizeof(path), "/proc/%d/stat", find_khugetextd());
+	if (sscanf(read_text(path), "%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %ld %ld",
+		   &user, &system) != 2)
+		return 0;
 	return user + system;
 }
 

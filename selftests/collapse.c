@@ -120,7 +120,6 @@ TEST_F_TIMEOUT(kind, every_whole_region_and_right_bytes, 900)
 
 FIXTURE(thp) {
 	struct child child;
-	char before[64];
 };
 
 FIXTURE_VARIANT(thp) {
@@ -133,10 +132,7 @@ FIXTURE_VARIANT_ADD(thp, never) { .enabled = "never" };
 
 FIXTURE_SETUP(thp)
 {
-	const char *brackets = strchr(read_text(THP "/enabled"), '[');
-
-	ASSERT_TRUE(sscanf(brackets, "[%63[a-z]", self->before) == 1);
-	ASSERT_EQ(0, write_text(THP "/enabled", variant->enabled));
+	ASSERT_TRUE(thp_set(variant->enabled));
 	ASSERT_EQ(0, module_load(""));
 }
 
@@ -144,7 +140,7 @@ FIXTURE_TEARDOWN(thp)
 {
 	child_kill(&self->child);
 	EXPECT_EQ(0, module_unload());
-	EXPECT_EQ(0, write_text(THP "/enabled", self->before));
+	EXPECT_TRUE(khugepaged_as_before());
 }
 
 TEST_F_TIMEOUT(thp, program_and_0644_library, 900)
@@ -229,20 +225,6 @@ static unsigned long text_start(pid_t pid)
 	if (file)
 		fclose(file);
 	return start;
-}
-
-static long peek(pid_t pid, unsigned long addr)
-{
-	char path[64];
-	long value = 0;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (pread(fd, &value, sizeof(value), addr) != sizeof(value))
-		value = 0;
-	close(fd);
-	return value;
 }
 
 static pid_t fork_of(struct child *child)

@@ -7,7 +7,6 @@
  * warns by itself where that fails.
  */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -66,15 +65,6 @@ static bool failed_one(const char *path)
 
 	fail_nth(path, 0);
 	return failed;
-}
-
-static int load(const char *parameters)
-{
-	int fd = open(getenv("HUGETEXT_MODULE"), O_RDONLY | O_CLOEXEC);
-	int ret = syscall(SYS_finit_module, fd, parameters, 0) ? -errno : 0;
-
-	close(fd);
-	return ret;
 }
 
 /* Not open(): that one's allocations are no business of ours. */
@@ -140,7 +130,7 @@ TEST_F_TIMEOUT(faults, turning_on, 2400)
 	bool failed = true;
 
 	for (n = 1; n < MANY && failed; n++) {
-		ASSERT_EQ(0, load(""));
+		ASSERT_EQ(0, module_load(""));
 		fd = open(ENABLED, O_WRONLY | O_CLOEXEC);
 		ASSERT_LE(0, fd);
 		fail_nth(SELF, n);
@@ -161,36 +151,19 @@ TEST_F_TIMEOUT(faults, turning_on, 2400)
 	EXPECT_GT(MANY, n);
 }
 
-/* khugetextd's, since no one else has that name. */
-static bool find_khugetextd(char *path, size_t size)
-{
-	DIR *dir = opendir("/proc");
-	struct dirent *entry;
-	char comm[300];
-	bool found = false;
-
-	while (!found && (entry = readdir(dir))) {
-		snprintf(comm, sizeof(comm), "/proc/%s/comm", entry->d_name);
-		found = !strcmp(read_text(comm), "khugetextd");
-		if (found)
-			snprintf(path, size, "/proc/%s/task/%s/fail-nth", entry->d_name,
-				 entry->d_name);
-	}
-	closedir(dir);
-	return found;
-}
-
 /* Whatever fails once is tried again: in the end all text is huge. */
 TEST_F_TIMEOUT(faults, collapse, 2400)
 {
-	char path[600];
 	bool failed = true;
+	char path[64];
 	int n;
 
 	for (n = 1; n < MANY && failed; n++) {
 		ASSERT_TRUE(child_start(&self->child, "prog-nopie"));
-		ASSERT_EQ(0, load(""));
-		ASSERT_TRUE(find_khugetextd(path, sizeof(path)));
+		ASSERT_EQ(0, module_load(""));
+		ASSERT_LT(0, find_khugetextd());
+		snprintf(path, sizeof(path), "/proc/%d/task/%d/fail-nth", find_khugetextd(),
+			 find_khugetextd());
 		fail_nth(path, n);
 		ASSERT_EQ(0, write_text(ENABLED, "1"));
 		EXPECT_TRUE(wait_all_huge(self->child.pid, "prog-nopie")) {

@@ -621,19 +621,6 @@ static int detach_disk(const char *device)
 	return system(command);
 }
 
-static int unmount_soon(const char *path)
-{
-	int err = 0;
-
-	for (int i = 0; i < 100; i++) {
-		err = umount(path) ? errno : 0;
-		if (err != EBUSY)
-			break;
-		sleep_ms(20);
-	}
-	return err;
-}
-
 TEST_F_TIMEOUT(program, unmounted, 900)
 {
 	char device[64];
@@ -656,7 +643,7 @@ TEST_F_TIMEOUT(program, unmounted, 900)
 			child_kill(&self->child);
 		else
 			ASSERT_TRUE(child_quit(&self->child));
-		EXPECT_EQ(0, unmount_soon(MOUNTED));
+		EXPECT_EQ(0, unmount_within(MOUNTED, 2000));
 		EXPECT_EQ(0, detach_disk(device));
 		EXPECT_EQ(0, system("e2fsck -fn " DISK " >/dev/null 2>&1"));
 		/* The module goes on with others. */
@@ -739,7 +726,7 @@ TEST_F_TIMEOUT(program, on_overlayfs, 900)
 	EXPECT_EQ(0, counter("refused_opens"));
 
 	EXPECT_TRUE(child_quit(&self->child));
-	EXPECT_EQ(0, unmount_soon(FOLDER "/merged"));
+	EXPECT_EQ(0, unmount_within(FOLDER "/merged", 2000));
 	free(bytes);
 }
 
@@ -762,7 +749,7 @@ TEST_F_TIMEOUT(program, on_a_file_system_not_known, 900)
 	EXPECT_EQ(0, text_of(self->child.pid, NULL).huge);
 	EXPECT_LE(1, counter("filesystem"));
 	ASSERT_TRUE(child_quit(&self->child));
-	EXPECT_EQ(0, unmount_soon(MOUNTED));
+	EXPECT_EQ(0, unmount_within(MOUNTED, 2000));
 	EXPECT_EQ(0, detach_disk(device));
 	unlink(DISK);
 }
@@ -777,7 +764,7 @@ TEST_F_TIMEOUT(program, on_tmpfs, 900)
 	EXPECT_TRUE(wait_all_huge(self->child.pid, MOUNTED "/prog"));
 	EXPECT_STREQ(expected("prog-pie", "sum"), child_ask(&self->child, "sum"));
 	EXPECT_TRUE(child_quit(&self->child));
-	EXPECT_EQ(0, unmount_soon(MOUNTED));
+	EXPECT_EQ(0, unmount_within(MOUNTED, 2000));
 }
 
 TEST_HARNESS_MAIN

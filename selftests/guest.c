@@ -4,6 +4,7 @@
  * Errors that can only be the test's own fault end it with a message.
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
@@ -63,12 +65,17 @@ int module_unload(void)
 
 static char thp_before[64];
 
-bool khugepaged_off(void)
+bool thp_set(const char *word)
 {
 	const char *brackets = strchr(read_text(THP "/enabled"), '[');
 
 	return brackets && sscanf(brackets, "[%63[a-z]", thp_before) == 1 &&
-	       !write_text(THP "/enabled", "never");
+	       !write_text(THP "/enabled", word);
+}
+
+bool khugepaged_off(void)
+{
+	return thp_set("never");
 }
 
 bool khugepaged_as_before(void)
@@ -218,6 +225,49 @@ bool takes_overlay(const char *path)
 bool unload_drops(const char *path)
 {
 	return filesystem_of(path) != TMPFS_MAGIC;
+}
+
+int unmount_within(const char *path, unsigned int ms)
+{
+	int err = 0;
+
+	for (unsigned int waited = 0; waited < ms; waited += 20) {
+		err = umount(path) ? errno : 0;
+		if (err != EBUSY)
+			break;
+		sleep_ms(20);
+	}
+	return err;
+}
+
+pid_t find_khugetextd(void)
+{
+	struct dirent *entry;
+	DIR *dir = opendir("/proc");
+	char path[300];
+	pid_t pid = 0;
+
+	while (!pid && (entry = readdir(dir))) {
+		snprintf(path, sizeof(path), "/proc/%s/comm", entry->d_name);
+		if (!strcmp(read_text(path), "khugetextd"))
+			pid = atoi(entry->d_name);
+	}
+	closedir(dir);
+	return pid;
+}
+
+long peek(pid_t pid, unsigned long addr)
+{
+	char path[64];
+	long value = 0;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (pread(fd, &value, sizeof(value), addr) != sizeof(value))
+		value = 0;
+	close(fd);
+	return value;
 }
 
 const char *run_fixture(const char *name, const char *first, const char *second)

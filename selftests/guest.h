@@ -29,6 +29,8 @@
 int module_load(const char *parameters);
 int module_unload(void);
 
+/* Write transparent_hugepage/enabled, until khugepaged_as_before(). */
+bool thp_set(const char *word);
 /*
  * The kernel's own khugepaged finds text too on newer kernels, some seconds
  * later. Where a test says what stays small, it must be out of the way.
@@ -53,6 +55,13 @@ bool fresh_copy(const char *folder, const char *fixture);
 /* FNV-1a of bytes, the fixtures' checksum. */
 uint64_t fnv(const void *bytes, size_t size);
 void sleep_ms(unsigned int ms);
+
+/* umount(2), tried again while it is busy; 0 or an errno. Who just ended may hold it still. */
+int unmount_within(const char *path, unsigned int ms);
+/* khugetextd, since no one else has that name; 0 if it is not there. */
+pid_t find_khugetextd(void);
+/* A word of a process's memory, 0 if it cannot be read. */
+long peek(pid_t pid, unsigned long addr);
 
 /* ---- What kernels and file systems differ in ---- */
 

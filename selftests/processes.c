@@ -535,16 +535,9 @@ TEST_F_TIMEOUT(uprobe, unloaded_while_set, 900)
 static bool is_relocated(pid_t pid, unsigned long text)
 {
 	const unsigned long addr = text - sizeof(addr);
-	unsigned long word = 0;
-	char path[64];
-	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (pread(fd, &word, sizeof(word), addr) != sizeof(word))
-		word = 0;
-	close(fd);
-	return word == addr && wrong_bytes(pid, "libtext-textrel.so") <= (long)sizeof(word);
+	return peek(pid, addr) == (long)addr &&
+	       wrong_bytes(pid, "libtext-textrel.so") <= (long)sizeof(addr);
 }
 
 TEST_F_TIMEOUT(process, text_relocations, 900)
