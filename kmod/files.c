@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The files whose text was collapsed, so that writers can be kept apart from a
- * collapse, and huge pages be taken back: when somebody writes, where the file
- * system cannot write to them, and when the module goes.
+ * collapse, and huge pages be taken back: before somebody writes, and when the
+ * module goes. Many file systems cannot write to huge pages at all. Those that
+ * know large folios can, but whoever has a part of one mapped may see zeros for
+ * a moment when another part is cut out, as truncate_inode_partial_folio() does.
+ * The larger the folio, the more there is to see, so a writer finds no huge one.
  *
  * Each has an fsnotify mark for as long as its inode is in memory, which the
  * mark does not pin. The mark's handler runs in every open, after the opener
@@ -53,8 +56,9 @@ bool hugetext_files_collapsing(struct inode *inode)
 /* ---- Huge folios of a file ---- */
 
 /*
- * Is there a huge folio at @index once a collapse under way there is over? It
- * keeps its folio locked, and takes it out again when it fails.
+ * Is there a huge folio to drop at @index once a collapse under way there is over?
+ * It keeps its folio locked, and takes it out again when it fails. Where huge folios
+ * can be written to, those that are dirty are of a writer's own making.
  */
 static bool has_settled_huge_folio(struct address_space *mapping, pgoff_t index)
 {
@@ -65,7 +69,9 @@ static bool has_settled_huge_folio(struct address_space *mapping, pgoff_t index)
 		return false;
 	if (folio_order(folio) >= HPAGE_PMD_ORDER) {
 		folio_lock(folio);
-		huge = folio->mapping == mapping;
+		huge = folio->mapping == mapping &&
+		       !(mapping_large_folio_support(mapping) &&
+			 (folio_test_dirty(folio) || folio_test_writeback(folio)));
 		folio_unlock(folio);
 	}
 	folio_put(folio);
@@ -125,18 +131,11 @@ static int drop_huge_folios(struct served_file *served, struct inode *inode)
 
 /* ---- Writers ---- */
 
-/* A file system that knows large folios can write to huge ones by itself. */
-static bool must_drop(struct inode *inode)
-{
-	return !mapping_large_folio_support(inode->i_mapping);
-}
-
 bool hugetext_files_writable(struct inode *inode)
 {
 	/* The counting before the look; collapse_file() has it the other way round. */
 	smp_mb();
-	return !hugetext_files_collapsing(inode) &&
-	       !(must_drop(inode) && hugetext_peek_huge(inode->i_mapping));
+	return !hugetext_files_collapsing(inode) && !hugetext_peek_huge(inode->i_mapping);
 }
 
 /* Wait for a collapse under way to end, for a while. */
@@ -164,13 +163,14 @@ static int make_writable(struct served_file *served, struct inode *inode)
 {
 	int ret = wait_for_collapse(inode);
 
-	if (ret || !must_drop(inode))
+	if (ret)
 		return ret;
 	ret = drop_huge_folios(served, inode);
 	/* Who used them shall have them back when the writer is gone. */
 	if (ret)
 		hugetext_track_look_again();
-	if (ret >= 0)
+	/* Where huge folios can be written to, one that stays is no reason to refuse. */
+	if (ret >= 0 || mapping_large_folio_support(inode->i_mapping))
 		return 0;
 	hugetext_tally_total(HUGETEXT_TOTAL_REFUSED_OPENS, 1);
 	return -ETXTBSY;
@@ -338,7 +338,7 @@ static void take_back(struct served_file *served, struct inode *inode)
 	if (!filemap_write_and_wait(inode->i_mapping) && drop_huge_folios(served, inode) >= 0)
 		return;
 	/* Where huge folios can be written to, somebody may do so all the time. */
-	if (must_drop(inode))
+	if (!mapping_large_folio_support(inode->i_mapping))
 		pr_warn("inode %lu on %s keeps huge pages\n", (unsigned long)inode->i_ino,
 			inode->i_sb->s_id);
 }

@@ -215,6 +215,7 @@ static const struct {
 	 */
 	{ "ext4", false },
 	{ "ext3", false },	/* a name that the ext4 driver answers to as well */
+	{ "xfs", true },
 	/* Nobody writes to these. */
 	{ "squashfs", false },
 	{ "erofs", false },

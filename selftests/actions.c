@@ -364,6 +364,7 @@ static enum outcome change_range(struct turn *turn)
 		reference_insert(turn->file, at, length);
 	else if (mode)
 		reference_zero(turn->file, at, length);
+	reference_cut(turn->file);
 	reference_go(turn->file);
 	return finish(turn, fd, !fallocate(fd, mode, at, length), "fallocate");
 }
@@ -460,6 +461,7 @@ static enum outcome copy_from_donor(struct turn *turn)
 	out = at;
 	reference_begin(turn->file);
 	reference_fill(turn->file, at, turn->donor->bytes + at, length);
+	reference_cut(turn->file);
 	reference_go(turn->file);
 	while (done < length && (n = copy_file_range(from, &in, fd, &out, length - done, 0)) > 0)
 		done += n;
@@ -492,6 +494,7 @@ static enum outcome reflink_range(struct turn *turn)
 	range.dest_offset = at;
 	reference_begin(turn->file);
 	reference_fill(turn->file, at, turn->donor->bytes + at, length);
+	reference_cut(turn->file);
 	reference_go(turn->file);
 	done = !ioctl(fd, FICLONERANGE, &range);
 	turn->written += done ? length : 0;

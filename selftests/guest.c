@@ -210,11 +210,18 @@ static long filesystem_of(const char *path)
 
 enum writers writers_of(const char *path)
 {
+	if (filesystem_of(path) == TMPFS_MAGIC)
+		return WRITERS_FREE;
+	return kernel_is_native() ? WRITERS_DROP_ONCE : WRITERS_DROP;
+}
+
+/* Where folios are large: truncate_inode_partial_folio() clears before it unmaps. */
+bool shows_zeros(const char *path)
+{
 	long filesystem = filesystem_of(path);
 
-	if (filesystem == TMPFS_MAGIC)
-		return WRITERS_FREE;
-	return kernel_is_native() || filesystem == XFS_SUPER_MAGIC ? WRITERS_WAIT : WRITERS_DROP;
+	return filesystem == XFS_SUPER_MAGIC ||
+	       (kernel_is_native() && filesystem != TMPFS_MAGIC);
 }
 
 bool takes_overlay(const char *path)

@@ -68,7 +68,7 @@ long peek(pid_t pid, unsigned long addr);
 /* What it means for huge text that somebody opens its file for writing. */
 enum writers {
 	WRITERS_DROP,	/* it is small before the open returns, and as long as it is open */
-	WRITERS_WAIT,	/* no more becomes huge as long as it is open */
+	WRITERS_DROP_ONCE,	/* the same, but the kernel may make it huge by itself */
 	WRITERS_FREE,	/* nothing: huge pages are written to like others */
 };
 
@@ -79,6 +79,11 @@ bool kernel_is_native(void);
 bool kernel_has_option(void);
 /* Does text become huge without the module, when the kernel feels like it? */
 bool kernel_collapses_text(void);
+/*
+ * May whoever has a file mapped see zeros for a moment, with no module loaded, when a
+ * part of it is cut out that ends within a large folio?
+ */
+bool shows_zeros(const char *path);
 /* Can the upper layer of an overlayfs be there? */
 bool takes_overlay(const char *path);
 /* Does unloading the module take back what is huge of the file? */

@@ -44,6 +44,7 @@ void reference_begin(struct reference *file)
 	advance(file);
 	file->from = MOST;
 	file->to = 0;
+	file->cutting = false;
 }
 
 void reference_fill(struct reference *file, size_t at, const void *bytes, size_t length)
@@ -88,6 +89,11 @@ void reference_insert(struct reference *file, size_t at, size_t length)
 void reference_replace(struct reference *file)
 {
 	file->replacing = true;
+}
+
+void reference_cut(struct reference *file)
+{
+	file->cutting = file->shows_zeros;
 }
 
 void reference_go(struct reference *file)
@@ -217,8 +223,8 @@ void view_close(struct view *view)
 	view->reserved = NULL;
 }
 
-/* Is @seen, NULL for a SIGBUS, what a page of @a on its way to @b may be? */
-static bool fits(const struct contents *a, const struct contents *b, size_t page,
+/* Is @seen, NULL for a SIGBUS, what a page of @a on its way to @b may be, perhaps @cutting? */
+static bool fits(const struct contents *a, const struct contents *b, bool cutting, size_t page,
 		 const unsigned char *seen)
 {
 	size_t at = page * PAGE, i;
@@ -230,7 +236,8 @@ static bool fits(const struct contents *a, const struct contents *b, size_t page
 	if (!memcmp(seen, b->bytes + at, PAGE) || !memcmp(seen, a->bytes + at, PAGE))
 		return true;
 	for (i = 0; a != b && i < PAGE; i++)
-		if (seen[i] != a->bytes[at + i] && seen[i] != b->bytes[at + i])
+		if (seen[i] != a->bytes[at + i] && seen[i] != b->bytes[at + i] &&
+		    !(cutting && !seen[i]))
 			return false;
 	return a != b;
 }
@@ -275,7 +282,7 @@ enum sight view_look(const struct view *view, size_t page, char *why, size_t siz
 		else if (sequence & 2 && !file->replacing)
 			b = &file->next;
 		seen = copy_page(copy, view->start + page * PAGE) ? copy : NULL;
-		right = fits(a, b, page, seen);
+		right = fits(a, b, file->cutting, page, seen);
 		if (!right)
 			describe_page(a, page, seen, why, size);
 		if (sequence_of(file) != sequence)

@@ -26,7 +26,8 @@ struct contents {
 
 /*
  * A file is changed in steps, each of which leads from @now to @next. While a
- * step is under way every byte may be that of either. A file that replaces
+ * step is under way every byte may be that of either, or zero where the kernel
+ * shows that when a file is cut. A file that replaces
  * another under its name is the next generation; who has the one before that
  * mapped must see @old. One process at a time makes steps; anybody may look.
  */
@@ -36,6 +37,8 @@ struct reference {
 	unsigned int sequence;	/* odd: this is being edited; 2 more: a step is under way */
 	unsigned int generation;
 	bool replacing;
+	bool shows_zeros;	/* in its mappings while it is cut, see shows_zeros() */
+	bool cutting;
 	struct contents now;
 	struct contents next;
 	struct contents old;
@@ -56,6 +59,8 @@ void reference_remove(struct reference *file, size_t at, size_t length);
 void reference_insert(struct reference *file, size_t at, size_t length);
 /* The name will stand for another file that holds the next contents. */
 void reference_replace(struct reference *file);
+/* The step throws out a part of the page cache, as if the file were cut there. */
+void reference_cut(struct reference *file);
 /* From here to the end the file may be either. */
 void reference_go(struct reference *file);
 /* The step is over: it was done, or all is as it was. */

@@ -718,6 +718,8 @@ FIXTURE_SETUP(writers)
 	self->overlay = mount_overlay(world);
 	for (int i = 0; i < NR_FILES && !self->overlay; i++)
 		world->file[i].through[0] = '\0';
+	for (int i = 0; i < NR_FILES; i++)
+		world->file[i].shows_zeros = shows_zeros(world->folder);
 	ASSERT_EQ(0, module_load("hugetext=1"));
 	fprintf(stderr, "# seed %lu, files in %s%s\n", (unsigned long)world->seed, world->folder,
 		self->overlay ? "" : ", no overlayfs there");
@@ -888,8 +890,8 @@ TEST_F_TIMEOUT(writers, bytes_stay_right, 1000000)
 
 	snprintf(merged, sizeof(merged), "%s/merged", world->folder);
 	if (self->overlay)
-		EXPECT_EQ(0, unmount_within(merged, 10000));
-	ASSERT_EQ(0, unmount_within(world->folder, 10000));
+		EXPECT_EQ(0, unmount_within(merged, PATIENCE * 1000));
+	ASSERT_EQ(0, unmount_within(world->folder, PATIENCE * 1000));
 	EXPECT_EQ(0, with_disk(&self->disk, false));
 	ASSERT_EQ(0, mount_disk(&self->disk, world->folder));
 	if (self->overlay)
