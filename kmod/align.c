@@ -50,7 +50,7 @@ static enum hugetext_why read_layout(struct file *file, struct hugetext_layout *
 		return HUGETEXT_WHY_BAD_HEADERS;
 
 	*dynamic = elf.dynamic;
-	hugetext_layout_init(layout);
+	hugetext_layout_init(layout, READ_ONCE(hugetext_settings.pad_threshold));
 	for (i = 0; i < elf.phnum; i++) {
 		unsigned int in_group = i % HEADERS_AT_ONCE;
 		unsigned int group = min_t(unsigned int, elf.phnum - i, HEADERS_AT_ONCE);
@@ -164,6 +164,19 @@ static enum hugetext_why choose_address(const struct request *request, unsigned 
 	return lower_address(request, wanted, addr);
 }
 
+/*
+ * Text that lies right for padding although it is less than a region: its loader
+ * maps it where this probe placed the whole file.
+ */
+static void note_small(const struct request *request)
+{
+	unsigned int threshold = READ_ONCE(hugetext_settings.pad_threshold);
+
+	if (threshold && (request->prot & PROT_EXEC) && request->len > threshold && request->addr &&
+	    !((request->addr - request->offset) & REGION_MASK) && current->mm)
+		hugetext_track_note(current->mm, task_tgid_nr(current));
+}
+
 static int mmap_handler(struct kprobe *probe, struct pt_regs *regs)
 {
 	struct request request = {
@@ -178,8 +191,17 @@ static int mmap_handler(struct kprobe *probe, struct pt_regs *regs)
 	unsigned long addr = request.addr;
 	enum hugetext_why why;
 
-	if (!request.file || request.len < HUGETEXT_REGION_SIZE || request.len > TASK_SIZE)
+	if (hugetext_track_is_worker()) {
+		hugetext_set_argument_1(regs, hugetext_pad_check(current->mm, request.file, addr,
+								 request.len, request.offset));
 		return 0;
+	}
+	if (!request.file || request.len > TASK_SIZE)
+		return 0;
+	if (request.len < HUGETEXT_REGION_SIZE) {
+		note_small(&request);
+		return 0;
+	}
 	if ((request.flags & MAP_TYPE) != MAP_PRIVATE || (request.prot & PROT_WRITE) ||
 	    !(request.prot & (PROT_READ | PROT_EXEC)))
 		return 0;

@@ -17,9 +17,11 @@
 #define HUGETEXT_ANON	2u	/* executable anonymous memory */
 #define HUGETEXT_ALL	(HUGETEXT_FILE | HUGETEXT_ANON)
 
-/* Settings, written by knobs.c alone and read anywhere with READ_ONCE(). */
+/* Settings, written by knobs.c and main.c alone and read anywhere with READ_ONCE(). */
 struct hugetext_settings {
 	unsigned int enabled;
+	unsigned int pad_threshold;	/* bytes, below 2 MiB; 0: no padding */
+	unsigned int pad_rodata;	/* 0 or 1 */
 };
 extern struct hugetext_settings hugetext_settings;
 
@@ -27,17 +29,17 @@ extern struct hugetext_settings hugetext_settings;
 
 /**
  * hugetext_knobs_init() - create the sysfs files
- * @change: called for every accepted write, may sleep; it alone decides what
- *	    to do about the new value and stores it
+ * @change: called for every accepted write to the file of a setting, may sleep;
+ *	    it alone decides what to do about the new value and stores it
  *
  * May sleep. Return: 0 or a negative errno; nothing is left behind then.
  */
-int hugetext_knobs_init(int (*change)(unsigned int enabled));
+int hugetext_knobs_init(int (*change)(unsigned int *setting, unsigned int value));
 
 /* Remove the sysfs files; no write is under way when it returns. May sleep. */
 void hugetext_knobs_exit(void);
 
-/* What insmod asked for with hugetext=, 0 to 3. */
+/* Take over what insmod asked for; enabled, 0 to 3, is returned instead of stored. */
 unsigned int hugetext_knobs_at_load(void);
 
 /* ---- align.c ---- */
@@ -128,6 +130,38 @@ struct hugetext_text_map {
  */
 enum hugetext_why hugetext_survey(struct mm_struct *mm, unsigned long from, unsigned long to,
 				  struct hugetext_text_map *map);
+
+/* ---- pad.c ---- */
+
+/**
+ * hugetext_pad_process() - fill up the regions at the edges of a process's text
+ * @mm: an address space with mm_users held
+ * @tgid: the number of its process, for the trace
+ * @from: where to begin, 0 at first; where to go on, 0 when all was seen
+ * @nr_padded: grows by the regions that were tried
+ *
+ * Goes on until the turn is over. Nothing is done while hugetext_pad_threshold is
+ * 0. khugetextd only: sleeps, takes the mmap lock for writing.
+ *
+ * Return: HUGETEXT_WHY_OK, or what stood against one of the regions that could be
+ * filled up, a passing reason before any other.
+ */
+enum hugetext_why hugetext_pad_process(struct mm_struct *mm, pid_t tgid, unsigned long *from,
+				       unsigned int *nr_padded);
+
+/**
+ * hugetext_pad_check() - khugetextd is at the entry of do_mmap(): may it go on?
+ * @mm: the address space, its mmap lock held for writing
+ * @file: what do_mmap() was called with
+ * @addr: likewise
+ * @len: likewise, bytes
+ * @offset: likewise, bytes
+ *
+ * From the probe: does not sleep. Return: the address to go on with, which do_mmap()
+ * refuses where what was decided does not hold any more.
+ */
+unsigned long hugetext_pad_check(struct mm_struct *mm, struct file *file, unsigned long addr,
+				 unsigned long len, unsigned long offset);
 
 /* ---- apply.c ---- */
 
@@ -311,6 +345,9 @@ static inline enum hugetext_why hugetext_rothp_file_why(struct file *file)
 	X(PROCESSES,		"processes_settled")				\
 	X(ALIGNED_PROGRAMS,	"aligned_programs")				\
 	X(ALIGNED_LIBRARIES,	"aligned_libraries")				\
+	X(PADDED,		"padded_regions")				\
+	X(PADDED_KB,		"padded_kb")					\
+	X(PADDED_RODATA_KB,	"padded_rodata_kb")				\
 	X(COLLAPSED,		"collapsed_regions")				\
 	X(RETRIES,		"retries")					\
 	X(SWEEPS,		"sweeps")					\

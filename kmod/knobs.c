@@ -17,27 +17,77 @@
 
 struct hugetext_settings hugetext_settings;
 
-static unsigned int enabled_at_load;
-static int (*change_enabled)(unsigned int enabled);
+/* One setting: its file, and the parameter that is its value at load. */
+struct knob {
+	struct kobj_attribute file;
+	const char *parameter;
+	unsigned int max;
+	unsigned int base;	/* of the numbers it takes, 0: any that C has */
+	unsigned int *setting;
+	unsigned int at_load;
+};
+
+static int (*change_setting)(unsigned int *setting, unsigned int value);
 
 /* The folder transparent_hugepage, pinned while the module is loaded. */
 static struct kernfs_node *thp_node;
 
 /* Any number that is not one of ours is EINVAL, however it is wrong. */
-static int parse_enabled(const char *text, unsigned int *enabled)
+static int parse(const struct knob *knob, const char *text, unsigned int *value)
 {
-	unsigned int value;
+	unsigned int number;
 
-	if (kstrtouint(text, 0, &value) || value > HUGETEXT_ALL)
+	if (kstrtouint(text, knob->base, &number) || number > knob->max)
 		return -EINVAL;
-	*enabled = value;
+	*value = number;
 	return 0;
 }
 
+static ssize_t knob_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	struct knob *knob = container_of(attr, struct knob, file);
+
+	return sysfs_emit(buf, "%u\n", READ_ONCE(*knob->setting));
+}
+
+static ssize_t knob_store(struct kobject *kobj, struct kobj_attribute *attr, const char *buf,
+			  size_t count)
+{
+	struct knob *knob = container_of(attr, struct knob, file);
+	unsigned int value;
+	int err;
+
+	err = parse(knob, buf, &value);
+	if (!err)
+		err = change_setting(knob->setting, value);
+	return err ?: count;
+}
+
+#define KNOB(file_name, field, parameter_name, most, number_base)		\
+	{									\
+		.file = __ATTR(file_name, 0644, knob_show, knob_store),		\
+		.parameter = parameter_name,					\
+		.max = most,							\
+		.base = number_base,						\
+		.setting = &hugetext_settings.field,				\
+	}
+
+enum { ENABLED, PAD_THRESHOLD, PAD_RODATA, NR_KNOBS };
+
+static struct knob knobs[NR_KNOBS] = {
+	[ENABLED] = KNOB(hugetext_enabled, enabled, "hugetext", HUGETEXT_ALL, 0),
+	[PAD_THRESHOLD] = KNOB(hugetext_pad_threshold, pad_threshold, "pad_threshold",
+			       HUGETEXT_REGION_SIZE - 1, 10),
+	[PAD_RODATA] = KNOB(hugetext_pad_rodata, pad_rodata, "pad_rodata", 1, 10),
+};
+
 static int set_at_load(const char *text, const struct kernel_param *param)
 {
-	if (!text || parse_enabled(text, &enabled_at_load)) {
-		pr_err("parameter hugetext=%s: 0 to 3 is accepted\n", text ?: "");
+	struct knob *knob = param->arg;
+
+	if (!text || parse(knob, text, &knob->at_load)) {
+		pr_err("parameter %s=%s: 0 to %u is accepted\n", knob->parameter, text ?: "",
+		       knob->max);
 		return -EINVAL;
 	}
 	return 0;
@@ -45,39 +95,21 @@ static int set_at_load(const char *text, const struct kernel_param *param)
 
 static int get_at_load(char *buffer, const struct kernel_param *param)
 {
-	return sysfs_emit(buffer, "%u\n", enabled_at_load);
+	const struct knob *knob = param->arg;
+
+	return sysfs_emit(buffer, "%u\n", knob->at_load);
 }
 
 static const struct kernel_param_ops at_load_ops = {
 	.set = set_at_load,
 	.get = get_at_load,
 };
-module_param_cb(hugetext, &at_load_ops, NULL, 0444);
+module_param_cb(hugetext, &at_load_ops, &knobs[ENABLED], 0444);
 MODULE_PARM_DESC(hugetext, "hugetext_enabled at load: bit 0 file text, bit 1 anonymous");
-
-unsigned int hugetext_knobs_at_load(void)
-{
-	return enabled_at_load;
-}
-
-static ssize_t hugetext_enabled_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "%u\n", READ_ONCE(hugetext_settings.enabled));
-}
-
-static ssize_t hugetext_enabled_store(struct kobject *kobj, struct kobj_attribute *attr,
-				      const char *buf, size_t count)
-{
-	unsigned int enabled;
-	int err;
-
-	err = parse_enabled(buf, &enabled);
-	if (!err)
-		err = change_enabled(enabled);
-	return err ?: count;
-}
-
-static struct kobj_attribute hugetext_enabled_attr = __ATTR_RW(hugetext_enabled);
+module_param_cb(pad_threshold, &at_load_ops, &knobs[PAD_THRESHOLD], 0444);
+MODULE_PARM_DESC(pad_threshold, "hugetext_pad_threshold at load, in bytes");
+module_param_cb(pad_rodata, &at_load_ops, &knobs[PAD_RODATA], 0444);
+MODULE_PARM_DESC(pad_rodata, "hugetext_pad_rodata at load: 0 or 1");
 
 /*
  * The kobject of /sys/kernel/mm/transparent_hugepage is not exported, and
@@ -95,24 +127,45 @@ static struct kernfs_node *find_thp_node(void)
 	return thp;
 }
 
-int hugetext_knobs_init(int (*change)(unsigned int enabled))
+unsigned int hugetext_knobs_at_load(void)
 {
-	int err;
+	unsigned int i;
 
-	change_enabled = change;
+	for (i = 0; i < NR_KNOBS; i++)
+		if (i != ENABLED)
+			*knobs[i].setting = knobs[i].at_load;
+	return knobs[ENABLED].at_load;
+}
+
+int hugetext_knobs_init(int (*change)(unsigned int *setting, unsigned int value))
+{
+	unsigned int made;
+	int err = 0;
+
+	change_setting = change;
 	thp_node = find_thp_node();
 	if (!thp_node) {
 		pr_err("/sys/kernel/mm/transparent_hugepage not found\n");
 		return -ENODEV;
 	}
-	err = sysfs_create_file(thp_node->priv, &hugetext_enabled_attr.attr);
-	if (err)
-		kernfs_put(thp_node);
+	for (made = 0; made < NR_KNOBS; made++) {
+		err = sysfs_create_file(thp_node->priv, &knobs[made].file.attr);
+		if (err)
+			break;
+	}
+	if (!err)
+		return 0;
+	while (made--)
+		sysfs_remove_file(thp_node->priv, &knobs[made].file.attr);
+	kernfs_put(thp_node);
 	return err;
 }
 
 void hugetext_knobs_exit(void)
 {
-	sysfs_remove_file(thp_node->priv, &hugetext_enabled_attr.attr);
+	unsigned int i;
+
+	for (i = 0; i < NR_KNOBS; i++)
+		sysfs_remove_file(thp_node->priv, &knobs[i].file.attr);
 	kernfs_put(thp_node);
 }

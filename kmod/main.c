@@ -55,6 +55,16 @@ static int switch_to(unsigned int enabled)
 	return err;
 }
 
+/* Processes that already run get what they would get now. */
+static int change(unsigned int *setting, unsigned int value)
+{
+	if (setting == &hugetext_settings.enabled)
+		return switch_to(value);
+	if (xchg(setting, value) != value)
+		hugetext_track_look_again();
+	return 0;
+}
+
 static int __init hugetext_init(void)
 {
 	int err;
@@ -72,7 +82,7 @@ static int __init hugetext_init(void)
 	err = switch_to(hugetext_knobs_at_load());
 	if (err)
 		goto undo_track;
-	err = hugetext_knobs_init(switch_to);
+	err = hugetext_knobs_init(change);
 	if (err)
 		goto undo_switch;
 	hugetext_tally_init();

@@ -73,6 +73,12 @@ DEFINE_EVENT(hugetext_range, hugetext_collapse,
 	TP_ARGS(tgid, start, end, why)
 );
 
+/* A range beside text was filled up (why=ok), or text at an edge is left as it is. */
+DEFINE_EVENT(hugetext_range, hugetext_pad,
+	TP_PROTO(pid_t tgid, unsigned long start, unsigned long end, enum hugetext_why why),
+	TP_ARGS(tgid, start, end, why)
+);
+
 /* Text is left as it is. */
 DEFINE_EVENT(hugetext_range, hugetext_skip,
 	TP_PROTO(pid_t tgid, unsigned long start, unsigned long end, enum hugetext_why why),

@@ -64,9 +64,11 @@ struct slot {
 	unsigned long first;	/* jiffies of the first event not dealt with */
 	unsigned long due;	/* jiffies of the next try, when tries > 0 */
 	unsigned long from;	/* where to go on in an unfinished round, or 0 */
+	unsigned long pad_from;	/* where to go on with padding, when it is not done */
 	unsigned short regions;	/* tried in this round */
 	unsigned char failures;	/* in this round, for passing reasons */
 	unsigned char tries;
+	bool padded;		/* done with in this round */
 	bool reported;		/* what is left alone was counted since the last event */
 	unsigned char why;	/* the weightiest reason of this or the last round */
 };
@@ -284,8 +286,23 @@ static bool apply_part(struct slot *slot, struct hugetext_action *action)
 	return !hugetext_track_is_exiting(slot->mm);
 }
 
+/* Fill up what is only partly text; false when the turn was over before the end. */
+static bool pad(struct slot *slot)
+{
+	unsigned int padded = 0;
+	enum hugetext_why why;
+
+	why = hugetext_pad_process(slot->mm, slot->tgid, &slot->pad_from, &padded);
+	slot->why = hugetext_why_weightier(slot->why, why);
+	slot->regions += padded;
+	/* What was padded shall at least become huge. */
+	if (slot->regions >= MAX_REGIONS / 2)
+		slot->pad_from = 0;
+	return !slot->pad_from;
+}
+
 /*
- * Survey, plan, apply: a piece of the map at a time, until the text of the
+ * Pad, survey, plan, apply: a piece of the map at a time, until the text of the
  * process or the turn is at its end. Returns where to go on, or 0.
  */
 static unsigned long serve(struct slot *slot)
@@ -294,6 +311,12 @@ static unsigned long serve(struct slot *slot)
 	enum hugetext_why why;
 	size_t nr, i;
 
+	if (!slot->padded) {
+		slot->padded = pad(slot);
+		/* No mapping begins at this address. */
+		if (!slot->padded || hugetext_track_turn_is_over())
+			return 1;
+	}
 	do {
 		why = hugetext_survey(slot->mm, from, TASK_SIZE_MAX, &map);
 		if (why != HUGETEXT_WHY_OK) {
@@ -326,6 +349,8 @@ static void release(struct slot *slot)
 	slot->tries = 0;
 	slot->reported = false;
 	slot->from = 0;
+	slot->padded = false;
+	slot->pad_from = 0;
 	slot->why = HUGETEXT_WHY_OK;
 	slot->first = 0;
 	smp_store_release(&slot->mm, NULL); /* the slot is clean for claim_slot() */
@@ -357,6 +382,8 @@ static void begin_round(struct slot *slot)
 	slot->first = 0;
 	slot->failures = 0;
 	slot->regions = 0;
+	slot->padded = false;
+	slot->pad_from = 0;
 	slot->why = HUGETEXT_WHY_OK;
 }
 

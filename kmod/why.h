@@ -71,6 +71,16 @@
 	  "the process maps more text than is ever served, 4 GiB")		\
 	X(NO_ROOM,	 "no_room",		0,				\
 	  "no free address range of that alignment")				\
+	X(PADDING_OFF,	 "padding_off",		0,				\
+	  "the region is only partly text, and padding is off")		\
+	X(LITTLE_TEXT,	 "little_text",		0,				\
+	  "the region holds no more text than hugetext_pad_threshold")		\
+	X(RODATA,	 "rodata",		0,				\
+	  "the region holds read-only data, and hugetext_pad_rodata is 0")	\
+	X(NEIGHBOUR,	 "neighbour",		0,				\
+	  "the region holds memory beside the text that is not to be touched")	\
+	X(ADDRESS_LIMIT, "address_limit",	0,				\
+	  "the process limits its address space (RLIMIT_AS)")			\
 	X(GIVEN_UP,	 "given_up",		0,				\
 	  "tried too often, see the reason before it")
 

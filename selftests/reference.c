@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "reference.h"
@@ -190,8 +191,11 @@ static bool map(struct view *view, int fd)
 
 bool view_open(struct view *view, const struct reference *file, bool through)
 {
+	/* Replacing takes as long as a slow disk lets it. */
+	time_t end = time(NULL) + PATIENCE;
+
 	view->file = file;
-	for (int i = 0; i < MAX_TRIES; i++) {
+	while (time(NULL) < end) {
 		unsigned int sequence = sequence_of(file);
 		bool mapped = false;
 		int fd;

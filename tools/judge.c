@@ -84,7 +84,7 @@ static bool sum_layout(const struct elf_file *file, struct hugetext_layout *layo
 	struct hugetext_segment segment;
 	size_t i;
 
-	hugetext_layout_init(layout);
+	hugetext_layout_init(layout, 0);
 	for (i = 0; i < file->nr_segments; i++) {
 		const GElf_Phdr *phdr = &file->segment[i];
 

@@ -76,9 +76,10 @@ bool hugetext_elf_segment(const void *buf, struct hugetext_segment *segment)
 	return true;
 }
 
-void hugetext_layout_init(struct hugetext_layout *layout)
+void hugetext_layout_init(struct hugetext_layout *layout, uint64_t pad_threshold)
 {
 	memset(layout, 0, sizeof(*layout));
+	layout->pad_threshold = pad_threshold;
 }
 
 static bool segment_makes_sense(const struct hugetext_segment *segment)
@@ -113,10 +114,27 @@ static void add_regions(struct hugetext_layout *layout, uint64_t delta, uint64_t
 	layout->nr_deltas++;
 }
 
+/* Will a region with so much text be filled up, as far as that is possible? */
+static bool is_padded(const struct hugetext_layout *layout, uint64_t text)
+{
+	return layout->pad_threshold && text > layout->pad_threshold;
+}
+
+/* The regions of the pages from @start to @end of the file, at the best address. */
+static uint64_t count_regions(const struct hugetext_layout *layout, uint64_t start, uint64_t end)
+{
+	uint64_t first = region_up(start), last = region_down(end);
+
+	if (first > last)
+		return is_padded(layout, end - start);
+	return (last - first) / HUGETEXT_REGION_SIZE + is_padded(layout, first - start) +
+	       is_padded(layout, end - last);
+}
+
 enum hugetext_why hugetext_layout_add(struct hugetext_layout *layout,
 				      const struct hugetext_segment *segment)
 {
-	uint64_t low, first, last;
+	uint64_t low, regions;
 
 	if (!segment_makes_sense(segment))
 		return HUGETEXT_WHY_BAD_HEADERS;
@@ -137,12 +155,11 @@ enum hugetext_why hugetext_layout_add(struct hugetext_layout *layout,
 		return HUGETEXT_WHY_OK;
 
 	layout->text_bytes += segment->filesz;
-	first = region_up(segment->offset & ~PAGE_OFFSET_MASK);
-	last = segment->offset + segment->filesz + PAGE_OFFSET_MASK;
-	last = region_down(last & ~PAGE_OFFSET_MASK);
-	if (last > first)
-		add_regions(layout, (segment->offset - segment->vaddr) & REGION_MASK,
-			    (last - first) / HUGETEXT_REGION_SIZE);
+	regions = count_regions(layout, segment->offset & ~PAGE_OFFSET_MASK,
+				(segment->offset + segment->filesz + PAGE_OFFSET_MASK) &
+				~PAGE_OFFSET_MASK);
+	if (regions)
+		add_regions(layout, (segment->offset - segment->vaddr) & REGION_MASK, regions);
 	return HUGETEXT_WHY_OK;
 }
 

@@ -53,6 +53,7 @@ struct hugetext_layout {
 	uint64_t low;		/* lowest address, rounded down to a page */
 	uint64_t high;		/* end of the highest segment, not rounded */
 	uint64_t first_offset;	/* file offset mapped first, rounded down */
+	uint64_t pad_threshold;	/* see hugetext_layout_init() */
 	uint64_t text_bytes;	/* p_filesz of all executable segments */
 	uint64_t max_align;	/* largest p_align: what the load base is aligned to */
 	unsigned int nr_loads;
@@ -92,8 +93,10 @@ bool hugetext_elf_segment(const void *buf, struct hugetext_segment *segment);
 /**
  * hugetext_layout_init() - start the sum of a file's segments
  * @layout: set to "no segments yet"
+ * @pad_threshold: regions with more text than so many bytes will be filled up,
+ *		   and count like whole ones; 0: none will be
  */
-void hugetext_layout_init(struct hugetext_layout *layout);
+void hugetext_layout_init(struct hugetext_layout *layout, uint64_t pad_threshold);
 
 /**
  * hugetext_layout_add() - add the next PT_LOAD of a file
@@ -113,10 +116,11 @@ enum hugetext_why hugetext_layout_add(struct hugetext_layout *layout,
  * hugetext_layout_wanted() - the congruence that serves most of the text
  * @layout: the sum of all segments
  * @residue: set on success: load base modulo 2 MiB, 0 to 2 MiB - 1
- * @regions: set on success: whole 2 MiB regions of text with that base
+ * @regions: set on success: whole 2 MiB regions of text with that base, and
+ *	     those that may become whole by padding
  *
  * With a load base ≡ *@residue, p_vaddr + base ≡ p_offset modulo 2 MiB for the
- * executable segments that hold the most whole regions, among those whose
+ * executable segments that hold the most such regions, among those whose
  * residue keeps the base a multiple of every p_align.
  *
  * Any context.

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Fuzzer of core/layout and core/plan: bytes taken for the start of a file.
+ * Fuzzer of core/layout, core/pad and core/plan: bytes taken for the start of a file.
  * Beyond not crashing, what comes out must keep its promises.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "../pad.h"
 #include "../plan.h"
 
 #define REGION_MASK	(HUGETEXT_REGION_SIZE - 1)
@@ -29,9 +30,10 @@ static void check_layout(const struct hugetext_layout *layout)
 	must(!(layout->low & PAGE_OFFSET) && !(layout->first_offset & PAGE_OFFSET));
 	for (i = 0; i < layout->nr_deltas; i++)
 		total += layout->delta[i].regions;
-	/* The first and the last page of a segment count in full. */
-	must(total * HUGETEXT_REGION_SIZE <=
-	     layout->text_bytes + 2 * HUGETEXT_PAGE_SIZE * layout->nr_loads);
+	/* The first and the last page of a segment count in full, or both its edges. */
+	must(total * HUGETEXT_REGION_SIZE <= layout->text_bytes +
+	     2 * (layout->pad_threshold ? HUGETEXT_REGION_SIZE : HUGETEXT_PAGE_SIZE) *
+	     layout->nr_loads);
 
 	switch (hugetext_layout_wanted(layout, &residue, &regions)) {
 	case HUGETEXT_WHY_OK:
@@ -48,7 +50,7 @@ static void check_layout(const struct hugetext_layout *layout)
 	must(regions && regions <= total);
 }
 
-static void fuzz_headers(const uint8_t *data, size_t size)
+static void fuzz_headers(const uint8_t *data, size_t size, uint64_t pad_threshold)
 {
 	struct hugetext_segment segment;
 	struct hugetext_layout layout;
@@ -58,7 +60,7 @@ static void fuzz_headers(const uint8_t *data, size_t size)
 	if (hugetext_elf_header(data, size, &elf) != HUGETEXT_WHY_OK)
 		return;
 	must(elf.phnum >= 1 && elf.phnum <= HUGETEXT_MAX_PHNUM);
-	hugetext_layout_init(&layout);
+	hugetext_layout_init(&layout, pad_threshold);
 	for (i = 0; i < elf.phnum; i++) {
 		uint64_t at = elf.phoff + i * sizeof(Elf64_Phdr);
 
@@ -156,11 +158,70 @@ static void fuzz_plan(const uint8_t *data, size_t size)
 	must(hugetext_plan(map, nr, action, max) == (actions < max ? actions : max));
 }
 
+/* Each byte is a piece: its use, and its length in steps of 4 pages; the last takes the rest. */
+static size_t make_pieces(const uint8_t *data, size_t size, uint64_t region,
+			  struct hugetext_piece *piece)
+{
+	uint64_t at = region, end = region + HUGETEXT_REGION_SIZE;
+	size_t nr = 0;
+
+	while (at < end) {
+		uint8_t byte = nr < size && nr < MAX_EXTENTS - 1 ? data[nr] : 0;
+		uint64_t length = ((byte >> 3) * 4 + 4) * HUGETEXT_PAGE_SIZE;
+
+		piece[nr].start = at;
+		at = nr >= size || nr == MAX_EXTENTS - 1 || length > end - at ? end : at + length;
+		piece[nr].end = at;
+		piece[nr].use = (byte & 7) % (HUGETEXT_USE_OTHER + 1);
+		nr++;
+	}
+	return nr;
+}
+
+static void fuzz_pad(const uint8_t *data, size_t size)
+{
+	uint64_t region = (take(&data, &size, 20) + 1) * HUGETEXT_REGION_SIZE;
+	uint64_t offset = take(&data, &size, 56) & ~REGION_MASK;
+	uint64_t file_size = take(&data, &size, 57);
+	struct hugetext_padding padding = {
+		.threshold = take(&data, &size, 21), .rodata = size & 1,
+	};
+	struct hugetext_piece piece[MAX_EXTENTS];
+	size_t nr = make_pieces(data, size, region, piece), nr_fills, i, k;
+	struct hugetext_fill fill[HUGETEXT_MAX_FILLS];
+	uint64_t filled = 0, rest = 0, before = region, text = 0;
+	enum hugetext_why why = hugetext_pad(region, offset, file_size, piece, nr, &padding, fill,
+					     &nr_fills);
+
+	for (i = 0; i < nr; i++)
+		*(piece[i].use == HUGETEXT_USE_TEXT ? &text : &rest) += piece[i].end - piece[i].start;
+	must(why == HUGETEXT_WHY_OK ? nr_fills <= HUGETEXT_MAX_FILLS : !nr_fills);
+	for (i = 0; i < nr_fills; i++) {
+		must(before <= fill[i].start && fill[i].start < fill[i].end);
+		before = fill[i].end;
+		filled += fill[i].end - fill[i].start;
+		for (k = 0; k < nr; k++) {
+			bool touched = fill[i].start < piece[k].end && piece[k].start < fill[i].end;
+
+			must(!touched || (piece[k].use != HUGETEXT_USE_OTHER &&
+					  piece[k].use != HUGETEXT_USE_TEXT &&
+					  (padding.rodata || piece[k].use != HUGETEXT_USE_RODATA)));
+		}
+	}
+	must(before <= region + HUGETEXT_REGION_SIZE);
+	if (!nr_fills)
+		return;
+	must(filled == rest && padding.threshold && text > padding.threshold);
+	must(offset + HUGETEXT_REGION_SIZE <= file_size);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	fuzz_headers(data, size);
+	fuzz_headers(data, size, 0);
+	fuzz_headers(data, size, size % HUGETEXT_REGION_SIZE);
+	fuzz_pad(data, size);
 	fuzz_mapping(data, size);
 	fuzz_plan(data, size);
 	return 0;

@@ -148,7 +148,7 @@ static void layout_of_gnu_ld(void)
 	struct hugetext_layout layout;
 	uint64_t residue = 7, regions = 7;
 
-	hugetext_layout_init(&layout);
+	hugetext_layout_init(&layout, 0);
 	expect(add(&layout, 0, 0, 0x2ed48, false), HUGETEXT_WHY_OK);
 	expect(add(&layout, 0x2f000, 0x2f000, 8 * MB, true), HUGETEXT_WHY_OK);
 	expect(add(&layout, 0x830000, 0x830000, 0x1000, false), HUGETEXT_WHY_OK);
@@ -170,7 +170,7 @@ static void layout_of_lld(void)
 	uint64_t residue, regions;
 
 	/* lld leaves a page of addresses between segments, and none in the file. */
-	hugetext_layout_init(&layout);
+	hugetext_layout_init(&layout, 0);
 	expect(add(&layout, 0, 0, 0x1234, false), HUGETEXT_WHY_OK);
 	expect(add(&layout, 0x2240, 0x1240, 16 * MB, true), HUGETEXT_WHY_OK);
 	expect(hugetext_layout_wanted(&layout, &residue, &regions), HUGETEXT_WHY_OK);
@@ -189,7 +189,7 @@ static void layout_keeps_alignments(void)
 	struct hugetext_layout layout;
 	uint64_t residue = 7, regions = 7;
 
-	hugetext_layout_init(&layout);
+	hugetext_layout_init(&layout, 0);
 	expect(add(&layout, 0x2240, 0x1240, 16 * MB, true), HUGETEXT_WHY_OK);
 	expect(hugetext_layout_add(&layout, &data), HUGETEXT_WHY_OK);
 	expect(layout.max_align, 0x10000);
@@ -213,7 +213,7 @@ static void layout_of_fixed_program(void)
 	struct hugetext_layout layout;
 	uint64_t residue, regions;
 
-	hugetext_layout_init(&layout);
+	hugetext_layout_init(&layout, 0);
 	expect(add(&layout, 0x400000, 0, 4 * MB, true), HUGETEXT_WHY_OK);
 	expect(layout.low, 0x400000);
 	expect(layout.first_offset, 0);
@@ -226,7 +226,7 @@ static void layout_rounds_low_and_offset(void)
 {
 	struct hugetext_layout layout;
 
-	hugetext_layout_init(&layout);
+	hugetext_layout_init(&layout, 0);
 	expect(add(&layout, 0x10010, 0x3010, 0x20, false), HUGETEXT_WHY_OK);
 	expect(layout.low, 0x10000);
 	expect(layout.first_offset, 0x3000);
@@ -241,7 +241,7 @@ static void memory_may_be_larger_than_file(void)
 	};
 	struct hugetext_layout layout;
 
-	hugetext_layout_init(&layout);
+	hugetext_layout_init(&layout, 0);
 	expect(hugetext_layout_add(&layout, &segment), HUGETEXT_WHY_OK);
 	expect(layout.high, 0x6000);
 	expect(layout.text_bytes, 0x100);
@@ -272,7 +272,7 @@ static void layout_counts_whole_regions(void)
 		uint64_t residue, regions = 0;
 		struct hugetext_layout layout;
 
-		hugetext_layout_init(&layout);
+		hugetext_layout_init(&layout, 0);
 		expect(add(&layout, row[i].offset, row[i].offset, row[i].size, true),
 		       HUGETEXT_WHY_OK);
 		expect(hugetext_layout_wanted(&layout, &residue, &regions),
@@ -286,7 +286,7 @@ static void data_is_not_counted(void)
 	struct hugetext_layout layout;
 	uint64_t residue = 7, regions = 7;
 
-	hugetext_layout_init(&layout);
+	hugetext_layout_init(&layout, 0);
 	expect(hugetext_layout_wanted(&layout, &residue, &regions), HUGETEXT_WHY_SMALL_TEXT);
 	expect(add(&layout, 0, 0, 64 * MB, false), HUGETEXT_WHY_OK);
 	expect(hugetext_layout_wanted(&layout, &residue, &regions), HUGETEXT_WHY_SMALL_TEXT);
@@ -295,12 +295,44 @@ static void data_is_not_counted(void)
 	expect(regions, 7);
 }
 
+/* With padding, regions that are partly text count when that is enough text. */
+static void padding_counts_edges(void)
+{
+	static const struct {
+		uint64_t offset, size, threshold, regions;
+	} row[] = {
+		{ 4 * KB, 4 * MB, 0, 1 },
+		{ 4 * KB, 4 * MB, 4 * KB, 2 },
+		{ 4 * KB, 4 * MB, 4 * KB - 1, 3 },
+		{ 4 * KB, MB, 4 * KB, 1 },
+		{ 4 * KB, MB, 0, 0 },
+		{ 4 * KB, MB, MB, 0 },
+		{ 0, 4 * MB, 4 * KB, 2 },
+		{ MB, 2 * MB, MB - 1, 2 },
+		{ MB, 2 * MB, MB, 0 },
+		{ 4 * KB, 2 * MB - 4 * KB, 4 * KB, 1 },
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(row) / sizeof(*row); i++) {
+		uint64_t residue, regions = 0;
+		struct hugetext_layout layout;
+
+		hugetext_layout_init(&layout, row[i].threshold);
+		expect(add(&layout, row[i].offset, row[i].offset, row[i].size, true),
+		       HUGETEXT_WHY_OK);
+		expect(hugetext_layout_wanted(&layout, &residue, &regions),
+		       row[i].regions ? HUGETEXT_WHY_OK : HUGETEXT_WHY_SMALL_TEXT);
+		expect(regions, row[i].regions);
+	}
+}
+
 static void most_text_wins(void)
 {
 	struct hugetext_layout layout;
 	uint64_t residue, regions;
 
-	hugetext_layout_init(&layout);
+	hugetext_layout_init(&layout, 0);
 	expect(add(&layout, 0x1000, 0, 4 * MB, true), HUGETEXT_WHY_OK);
 	expect(add(&layout, 64 * MB, 8 * MB, 4 * MB, true), HUGETEXT_WHY_OK);
 	expect(add(&layout, 128 * MB, 16 * MB, 2 * MB, true), HUGETEXT_WHY_OK);
@@ -318,7 +350,7 @@ static void more_deltas_than_room(void)
 	uint64_t residue, regions;
 	unsigned int i;
 
-	hugetext_layout_init(&layout);
+	hugetext_layout_init(&layout, 0);
 	for (i = 0; i < 20; i++)
 		expect(add(&layout, i * 64 * MB + i * 4 * KB, i * 8 * MB, 2 * MB, true),
 		       HUGETEXT_WHY_OK);
@@ -338,7 +370,7 @@ static enum hugetext_why add_odd(uint64_t vaddr, uint64_t offset, uint64_t files
 	};
 	struct hugetext_layout layout;
 
-	hugetext_layout_init(&layout);
+	hugetext_layout_init(&layout, 0);
 	return hugetext_layout_add(&layout, &segment);
 }
 
@@ -373,7 +405,7 @@ static void segments_in_a_wrong_order(void)
 {
 	struct hugetext_layout layout;
 
-	hugetext_layout_init(&layout);
+	hugetext_layout_init(&layout, 0);
 	expect(add(&layout, 0x10000, 0x10000, 0x1000, false), HUGETEXT_WHY_OK);
 	expect(add(&layout, 0x10000, 0x10000, 0x1000, true), HUGETEXT_WHY_BAD_HEADERS);
 	expect(add(&layout, 0x10fff, 0x10fff, 0x1000, true), HUGETEXT_WHY_BAD_HEADERS);
@@ -415,7 +447,7 @@ static void no_base_is_better(void)
 	for (round = 0; round < 3000; round++) {
 		struct hugetext_layout layout;
 
-		hugetext_layout_init(&layout);
+		hugetext_layout_init(&layout, 0);
 		vaddr = offset = 0;
 		for (i = 0; i < 4; i++) {
 			uint64_t inside = rand_r(&seed) % 3 ? 0 : rand_r(&seed) % 4096;
@@ -509,6 +541,7 @@ int main(void)
 		{ "layout: more memory than file", memory_may_be_larger_than_file },
 		{ "layout: whole regions are counted", layout_counts_whole_regions },
 		{ "layout: data is not counted", data_is_not_counted },
+		{ "padding counts edges", padding_counts_edges },
 		{ "layout: most text wins", most_text_wins },
 		{ "layout: more deltas than there is room for", more_deltas_than_room },
 		{ "layout: senseless segments are refused", segments_that_make_no_sense },

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * How to fill up a 2 MiB region that is only partly text.
+ */
+#include "pad.h"
+
+/* All or nothing: a region that stays small in part gains nothing by the rest. */
+static enum hugetext_why why_not(uint64_t text, bool rodata, bool other,
+				 const struct hugetext_padding *padding)
+{
+	if (!padding->threshold)
+		return HUGETEXT_WHY_PADDING_OFF;
+	if (text <= padding->threshold)
+		return HUGETEXT_WHY_LITTLE_TEXT;
+	if (other)
+		return HUGETEXT_WHY_NEIGHBOUR;
+	if (rodata && !padding->rodata)
+		return HUGETEXT_WHY_RODATA;
+	return HUGETEXT_WHY_OK;
+}
+
+/* Neighbouring pieces are filled at once. */
+static enum hugetext_why list_fills(const struct hugetext_piece *piece, size_t nr,
+				    struct hugetext_fill *fill, size_t *nr_fills)
+{
+	size_t i, done = 0;
+
+	for (i = 0; i < nr; i++) {
+		if (piece[i].use == HUGETEXT_USE_TEXT)
+			continue;
+		if (!done || fill[done - 1].end != piece[i].start) {
+			if (done == HUGETEXT_MAX_FILLS)
+				return HUGETEXT_WHY_NEIGHBOUR;
+			fill[done].start = piece[i].start;
+			fill[done].rodata = 0;
+			done++;
+		}
+		fill[done - 1].end = piece[i].end;
+		if (piece[i].use == HUGETEXT_USE_RODATA)
+			fill[done - 1].rodata += piece[i].end - piece[i].start;
+	}
+	*nr_fills = done;
+	return HUGETEXT_WHY_OK;
+}
+
+enum hugetext_why hugetext_pad(uint64_t region, uint64_t offset, uint64_t size,
+			       const struct hugetext_piece *piece, size_t nr,
+			       const struct hugetext_padding *padding,
+			       struct hugetext_fill *fill, size_t *nr_fills)
+{
+	bool rodata = false, other = false;
+	enum hugetext_why why;
+	uint64_t text = 0;
+	size_t i;
+
+	for (i = 0; i < nr; i++) {
+		if (piece[i].use == HUGETEXT_USE_TEXT)
+			text += piece[i].end - piece[i].start;
+		rodata |= piece[i].use == HUGETEXT_USE_RODATA;
+		other |= piece[i].use == HUGETEXT_USE_OTHER;
+	}
+	*nr_fills = 0;
+	if (text == HUGETEXT_REGION_SIZE)
+		return HUGETEXT_WHY_OK;
+	why = why_not(text, rodata, other, padding);
+	if (why != HUGETEXT_WHY_OK)
+		return why;
+	/* Whoever touched what lies behind the end would get a SIGBUS. */
+	if (size < HUGETEXT_REGION_SIZE ||
+	    offset > (size & ~(HUGETEXT_PAGE_SIZE - 1)) - HUGETEXT_REGION_SIZE)
+		return HUGETEXT_WHY_PAST_EOF;
+	if (region % HUGETEXT_REGION_SIZE || offset % HUGETEXT_REGION_SIZE)
+		return HUGETEXT_WHY_OFFSET;
+	return list_fills(piece, nr, fill, nr_fills);
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Unit tests of core/pad.
+ * The pieces of a region go in, what is to be filled is written beside them.
+ */
+#include "../pad.h"
+#include "tap.h"
+
+#define KB	1024ULL
+#define PAGE	HUGETEXT_PAGE_SIZE
+#define REGION	HUGETEXT_REGION_SIZE
+#define BASE	(7 * REGION)
+#define NR(array)	(sizeof(array) / sizeof(*(array)))
+
+/* Pages @from to @to of the region. */
+#define PIECE(from, to, use_)	\
+	{ .start = BASE + (from) * PAGE, .end = BASE + (to) * PAGE, .use = HUGETEXT_USE_##use_ }
+
+static const struct hugetext_padding off = { 0, true }, text_only = { 4 * KB, false },
+				     rodata_too = { 4 * KB, true };
+
+static struct hugetext_fill fill[HUGETEXT_MAX_FILLS];
+static size_t nr_fills;
+
+static enum hugetext_why pad(const struct hugetext_piece *piece, size_t nr,
+			     const struct hugetext_padding *padding)
+{
+	nr_fills = 99;
+	return hugetext_pad(BASE, 3 * REGION, 4 * REGION, piece, nr, padding, fill, &nr_fills);
+}
+
+static void whole_text_needs_nothing(void)
+{
+	const struct hugetext_piece one[] = { PIECE(0, 512, TEXT) };
+	const struct hugetext_piece two[] = { PIECE(0, 7, TEXT), PIECE(7, 512, TEXT) };
+
+	expect(pad(one, NR(one), &off), HUGETEXT_WHY_OK);
+	expect(nr_fills, 0);
+	expect(pad(two, NR(two), &text_only), HUGETEXT_WHY_OK);
+	expect(nr_fills, 0);
+}
+
+static void holes_and_fillers_are_filled(void)
+{
+	const struct hugetext_piece piece[] = {
+		PIECE(0, 1, FILLER), PIECE(1, 100, TEXT), PIECE(100, 300, HOLE),
+		PIECE(300, 512, FILLER),
+	};
+
+	expect(pad(piece, NR(piece), &off), HUGETEXT_WHY_PADDING_OFF);
+	expect(nr_fills, 0);
+	expect(pad(piece, NR(piece), &text_only), HUGETEXT_WHY_OK);
+	expect(nr_fills, 2);
+	expect(fill[0].start, BASE);
+	expect(fill[0].end, BASE + PAGE);
+	expect(fill[1].start, BASE + 100 * PAGE);
+	expect(fill[1].end, BASE + REGION);
+	expect(fill[0].rodata + fill[1].rodata, 0);
+}
+
+static void rodata_must_be_allowed(void)
+{
+	const struct hugetext_piece piece[] = {
+		PIECE(0, 3, RODATA), PIECE(3, 500, TEXT), PIECE(500, 502, HOLE),
+		PIECE(502, 512, RODATA),
+	};
+
+	expect(pad(piece, NR(piece), &text_only), HUGETEXT_WHY_RODATA);
+	expect(nr_fills, 0);
+	expect(pad(piece, NR(piece), &rodata_too), HUGETEXT_WHY_OK);
+	expect(nr_fills, 2);
+	expect(fill[0].rodata, 3 * PAGE);
+	expect(fill[1].start, BASE + 500 * PAGE);
+	expect(fill[1].rodata, 10 * PAGE);
+}
+
+static void all_or_nothing(void)
+{
+	const struct hugetext_piece piece[] = {
+		PIECE(0, 10, HOLE), PIECE(10, 500, TEXT), PIECE(500, 512, OTHER),
+	};
+
+	expect(pad(piece, NR(piece), &rodata_too), HUGETEXT_WHY_NEIGHBOUR);
+	expect(nr_fills, 0);
+}
+
+static void more_than_the_threshold(void)
+{
+	const struct hugetext_piece piece[] = { PIECE(0, 2, TEXT), PIECE(2, 512, HOLE) };
+	struct hugetext_padding padding = { 2 * PAGE, false };
+
+	expect(pad(piece, NR(piece), &padding), HUGETEXT_WHY_LITTLE_TEXT);
+	padding.threshold--;
+	expect(pad(piece, NR(piece), &padding), HUGETEXT_WHY_OK);
+	padding.threshold = REGION - 1;
+	expect(pad(piece, NR(piece), &padding), HUGETEXT_WHY_LITTLE_TEXT);
+}
+
+static void never_past_the_end_of_the_file(void)
+{
+	const struct hugetext_piece piece[] = { PIECE(0, 100, TEXT), PIECE(100, 512, HOLE) };
+	static const struct {
+		uint64_t offset, size;
+		enum hugetext_why why;
+	} row[] = {
+		{ 0, REGION, HUGETEXT_WHY_OK },
+		{ 0, REGION - 1, HUGETEXT_WHY_PAST_EOF },
+		{ 0, 0, HUGETEXT_WHY_PAST_EOF },
+		{ REGION, 2 * REGION, HUGETEXT_WHY_OK },
+		/* Nor is a page that the file fills in part. */
+		{ REGION, 2 * REGION - 1, HUGETEXT_WHY_PAST_EOF },
+		{ REGION, REGION, HUGETEXT_WHY_PAST_EOF },
+		{ 5 * REGION, 2 * REGION, HUGETEXT_WHY_PAST_EOF },
+		{ REGION + PAGE, 9 * REGION, HUGETEXT_WHY_OFFSET },
+		{ -REGION, 9 * REGION, HUGETEXT_WHY_PAST_EOF },
+	};
+	unsigned int i;
+
+	for (i = 0; i < NR(row); i++)
+		expect(hugetext_pad(BASE, row[i].offset, row[i].size, piece, NR(piece), &text_only,
+				    fill, &nr_fills), row[i].why);
+	expect(hugetext_pad(BASE + PAGE, 0, REGION, piece, NR(piece), &text_only, fill, &nr_fills),
+	       HUGETEXT_WHY_OFFSET);
+}
+
+static void too_many_fills(void)
+{
+	struct hugetext_piece piece[2 * HUGETEXT_MAX_FILLS + 2];
+	unsigned int i;
+
+	for (i = 0; i < NR(piece); i++) {
+		piece[i].start = BASE + i * 16 * PAGE;
+		piece[i].end = piece[i].start + 16 * PAGE;
+		piece[i].use = i % 2 ? HUGETEXT_USE_HOLE : HUGETEXT_USE_TEXT;
+	}
+	piece[NR(piece) - 1].end = BASE + REGION;
+	expect(pad(piece, NR(piece), &text_only), HUGETEXT_WHY_NEIGHBOUR);
+	expect(nr_fills, 0);
+	piece[1].use = HUGETEXT_USE_TEXT;
+	expect(pad(piece, NR(piece), &text_only), HUGETEXT_WHY_OK);
+	expect(nr_fills, HUGETEXT_MAX_FILLS);
+}
+
+int main(void)
+{
+	static const struct tap_test tests[] = {
+		{ "whole text needs nothing", whole_text_needs_nothing },
+		{ "holes and fillers are filled", holes_and_fillers_are_filled },
+		{ "read-only data must be allowed", rodata_must_be_allowed },
+		{ "all or nothing", all_or_nothing },
+		{ "more than the threshold", more_than_the_threshold },
+		{ "never past the end of the file", never_past_the_end_of_the_file },
+		{ "too many fills", too_many_fills },
+	};
+
+	return tap_run(tests, NR(tests));
+}
