@@ -69,6 +69,9 @@ static bool disk_is(const char *path, const unsigned char *bytes, size_t size)
 	ssize_t n;
 	bool same;
 
+	/* Where nothing can be read directly there is no disk. */
+	if (fd < 0 && errno == EINVAL)
+		fd = open(path, O_RDONLY | O_CLOEXEC);
 	while (used < size && (n = pread(fd, now + used, rounded - used, used)) > 0)
 		used += n;
 	same = used == size && !memcmp(now, bytes, size);
@@ -326,8 +329,10 @@ TEST_F_TIMEOUT(library, hole_punched, 900)
 	ASSERT_EQ(0, fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, REGION));
 	memset(self->bytes + at, 0, REGION);
 	CHECK_LIBRARY();
-	ASSERT_EQ(0, fallocate(fd, FALLOC_FL_ZERO_RANGE, at - 9000, 9000));
-	memset(self->bytes + at - 9000, 0, 9000);
+	if (!fallocate(fd, FALLOC_FL_ZERO_RANGE, at - 9000, 9000))
+		memset(self->bytes + at - 9000, 0, 9000);
+	else
+		ASSERT_EQ(EOPNOTSUPP, errno);
 	close(fd);
 	CHECK_LIBRARY();
 	CHECK_DISK();
@@ -363,6 +368,8 @@ TEST_F_TIMEOUT(library, direct_writes, 900)
 	int fd = open(LIBRARY, O_RDWR | O_DIRECT | O_CLOEXEC);
 	void *page = aligned_alloc(4096, 4096);
 
+	if (fd < 0 && errno == EINVAL)
+		SKIP(return, "nothing is written directly there");
 	ASSERT_LE(0, fd);
 	memset(page, 0x42, 4096);
 	memset(self->bytes + at, 0x42, 4096);
