@@ -26,11 +26,11 @@
 
 #define REGION_MASK	(HUGETEXT_REGION_SIZE - 1)
 
-/* A region with more mappings than this is not the edge of any text. */
-#define MAX_PIECES	16
-
 /* What do_mmap() never takes as an address for MAP_FIXED, and the probe repairs. */
 #define NOT_YET		1UL
+
+/* For a mapping that finds no memory. */
+#define MAX_TRIES	10
 
 /* Looked at in one hold of the mmap lock: mappings, and regions to fill up. */
 #define MAX_LOOKS	1024
@@ -107,7 +107,7 @@ static enum hugetext_use use_of_hole(struct vm_area_struct *before, struct vm_ar
 static bool add_piece(struct hugetext_piece *piece, size_t *nr, unsigned long start,
 		      unsigned long end, enum hugetext_use use)
 {
-	if (*nr == MAX_PIECES)
+	if (*nr == HUGETEXT_MAX_PIECES)
 		return false;
 	piece[(*nr)++] = (struct hugetext_piece){ .start = start, .end = end, .use = use };
 	return true;
@@ -117,9 +117,9 @@ static bool add_piece(struct hugetext_piece *piece, size_t *nr, unsigned long st
 static size_t list_pieces(struct mm_struct *mm, const struct edge *edge,
 			  struct hugetext_piece *piece)
 {
+	MA_STATE(mas, &mm->mm_mt, edge->region, edge->region);
 	unsigned long end = edge->region + HUGETEXT_REGION_SIZE, at = edge->region;
 	struct vm_area_struct *before, *vma = find_vma(mm, at);
-	MA_STATE(mas, &mm->mm_mt, at, at);
 	size_t nr = 0;
 
 	/* Of use where a hole is at the start: the last mapping at or below it. */
@@ -177,7 +177,7 @@ static enum hugetext_why decide(struct mm_struct *mm, struct edge *edge)
 		.threshold = READ_ONCE(hugetext_settings.pad_threshold),
 		.rodata = READ_ONCE(hugetext_settings.pad_rodata),
 	};
-	struct hugetext_piece piece[MAX_PIECES];
+	struct hugetext_piece piece[HUGETEXT_MAX_PIECES];
 	enum hugetext_why why;
 	size_t nr;
 
@@ -222,14 +222,18 @@ unsigned long hugetext_pad_check(struct mm_struct *mm, struct file *file, unsign
 static enum hugetext_why fill_up(struct mm_struct *mm, const struct edge *edge, unsigned int i)
 {
 	const struct hugetext_fill *fill = &edge->fill[i];
+	unsigned int tries = 0;
 	unsigned long ret;
 
 	wanted = edge;
 	wanted_fill = i;
 	kthread_use_mm(mm);
-	ret = vm_mmap(edge->file, fill->start | NOT_YET, fill->end - fill->start,
-		      PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED,
-		      edge->offset + (fill->start - edge->region));
+	/* Some kernels have unmapped what was there when they run out of memory. */
+	do {
+		ret = vm_mmap(edge->file, fill->start | NOT_YET, fill->end - fill->start,
+			      PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED,
+			      edge->offset + (fill->start - edge->region));
+	} while (ret == -ENOMEM && tries++ < MAX_TRIES);
 	kthread_unuse_mm(mm);
 	wanted = NULL;
 

@@ -517,7 +517,7 @@ static const char *change_neighbours(unsigned char *text, int fd, unsigned int s
 	time_t end = time(NULL) + seconds;
 
 	for (unsigned int i = 0; time(NULL) < end; i++) {
-		volatile unsigned char *page = text;
+		unsigned char *page = text;
 
 		/* The executable mapping has khugetextd look again. */
 		if (mmap(text + PAGE, 3 * REGION - PAGE, PROT_READ | PROT_EXEC,
@@ -558,7 +558,7 @@ static const char *change_neighbours(unsigned char *text, int fd, unsigned int s
 			break;
 		}
 		for (int k = 0; k < 20; k++) {
-			if (page[1] != (unsigned char)i)
+			if (__atomic_load_n(&page[1], __ATOMIC_RELAXED) != (unsigned char)i)
 				return "another byte";
 			if (!(k % 10))
 				sleep_ms(i % 3);

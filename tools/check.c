@@ -18,6 +18,7 @@
 struct report {
 	enum output_form form;
 	bool summary;
+	struct hugetext_padding padding;
 	struct table *table;		/* not for JSON, nor for people with segments */
 	struct json json;
 };
@@ -199,7 +200,7 @@ static enum verdict check_file(struct report *report, const char *path)
 	elf_file_read(&file, fd, size);
 	if (file.kind == ELF_FILE_UNREADABLE)
 		complain("check: %s: %s", path, strerror(file.error));
-	judge(&file, &judgement);
+	judge(&file, &report->padding, &judgement);
 	report_file(report, path, &file, &judgement);
 	elf_file_free(&file);
 	close(fd);
@@ -253,6 +254,9 @@ static void usage(void)
 	      "Shows whether the text of programs and libraries can be on 2 MiB pages.\n\n"
 	      "Options:\n"
 	      " -S, --summary        one line per file, no segments\n"
+	      " -p, --pad-threshold BYTES\n"
+	      "                      as if hugetext_pad_threshold had this value; default 0\n"
+	      "     --pad-rodata     as if hugetext_pad_rodata were 1\n"
 	      " -J, --json           as JSON\n"
 	      " -r, --raw            for scripts: a header, one space between columns\n"
 	      COMMON_USAGE
@@ -265,10 +269,15 @@ static void usage(void)
 	      "read.\n", stdout);
 }
 
+/* An option without a short one. */
+#define PAD_RODATA	256
+
 int check_main(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "summary", no_argument, NULL, 'S' },
+		{ "pad-threshold", required_argument, NULL, 'p' },
+		{ "pad-rodata", no_argument, NULL, PAD_RODATA },
 		{ "json", no_argument, NULL, 'J' },
 		{ "raw", no_argument, NULL, 'r' },
 		COMMON_OPTIONS, { 0 }
@@ -276,10 +285,21 @@ int check_main(int argc, char **argv)
 	struct report report = { .form = OUTPUT_TABLE };
 	int c, result;
 
-	while ((c = getopt_long(argc, argv, "SJrhV", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "Sp:JrhV", options, NULL)) != -1) {
 		switch (c) {
 		case 'S':
 			report.summary = true;
+			break;
+		case 'p':
+			if (!parse_decimal(optarg, &report.padding.threshold) ||
+			    report.padding.threshold >= HUGETEXT_REGION_SIZE) {
+				complain("check: --pad-threshold: '%s' is no number from 0 to %llu",
+					 optarg, HUGETEXT_REGION_SIZE - 1);
+				return HUGETEXT_TROUBLE;
+			}
+			break;
+		case PAD_RODATA:
+			report.padding.rodata = true;
 			break;
 		case 'J':
 			report.form = OUTPUT_JSON;

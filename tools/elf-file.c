@@ -158,6 +158,7 @@ void elf_file_read(struct elf_file *file, int fd, uint64_t size)
 	Elf *elf;
 
 	memset(file, 0, sizeof(*file));
+	file->size = size;
 	errno = 0;
 	if (pread(fd, &first, 1, 0) < 0) {
 		unreadable(file, errno);

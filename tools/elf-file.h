@@ -23,6 +23,7 @@ enum elf_kind {
 struct elf_file {
 	enum elf_kind kind;
 	char *problem;
+	uint64_t size;		/* bytes */
 	int error;		/* errno of the read that failed */
 	GElf_Ehdr header;	/* in native byte order; not set for NOT_ELF */
 	GElf_Phdr *segment;	/* the PT_LOADs, in the order of the file */

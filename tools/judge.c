@@ -79,12 +79,13 @@ static void look_at_segments(const struct elf_file *file, struct judgement *judg
 	}
 }
 
-static bool sum_layout(const struct elf_file *file, struct hugetext_layout *layout)
+static bool sum_layout(const struct elf_file *file, uint64_t pad_threshold,
+		       struct hugetext_layout *layout)
 {
 	struct hugetext_segment segment;
 	size_t i;
 
-	hugetext_layout_init(layout, 0);
+	hugetext_layout_init(layout, pad_threshold);
 	for (i = 0; i < file->nr_segments; i++) {
 		const GElf_Phdr *phdr = &file->segment[i];
 
@@ -113,23 +114,29 @@ static bool placed_by_loader(const struct elf_file *file, const struct hugetext_
 	       layout->max_align > HUGETEXT_PAGE_SIZE;
 }
 
+/* The pages of segment @i as far as they are mapped from the file; a shared one is the next's. */
+static void segment_pages(const struct elf_file *file, size_t i, uint64_t base,
+			  uint64_t *start, uint64_t *end)
+{
+	const GElf_Phdr *segment = &file->segment[i];
+	uint64_t next;
+
+	*start = base + (segment->p_vaddr & PAGE_MASK);
+	*end = base + ((segment->p_vaddr + segment->p_filesz + ~PAGE_MASK) & PAGE_MASK);
+	if (i + 1 < file->nr_segments) {
+		next = base + (file->segment[i + 1].p_vaddr & PAGE_MASK);
+		*end = *end < next ? *end : next;
+	}
+}
+
 /* The mapping that a loader makes of segment @i, with what stands against it. */
 static struct hugetext_extent imagine(const struct elf_file *file, size_t i, uint64_t base)
 {
 	const GElf_Phdr *segment = &file->segment[i];
-	struct hugetext_extent extent = {
-		.start = base + (segment->p_vaddr & PAGE_MASK),
-		.end = base + ((segment->p_vaddr + segment->p_filesz + ~PAGE_MASK) & PAGE_MASK),
-		.offset = segment->p_offset & PAGE_MASK,
-	};
-	uint64_t first, last, next;
+	struct hugetext_extent extent = { .offset = segment->p_offset & PAGE_MASK };
+	uint64_t first, last;
 
-	/* A page that two segments share belongs to the later one. */
-	if (i + 1 < file->nr_segments) {
-		next = base + (file->segment[i + 1].p_vaddr & PAGE_MASK);
-		if (extent.end > next)
-			extent.end = next;
-	}
+	segment_pages(file, i, base, &extent.start, &extent.end);
 	if (extent.start >= extent.end) {
 		extent.why = HUGETEXT_WHY_NO_REGION;
 		return extent;
@@ -146,7 +153,108 @@ static struct hugetext_extent imagine(const struct elf_file *file, size_t i, uin
 	return extent;
 }
 
-static void predict(const struct elf_file *file, uint64_t base, struct judgement *judgement)
+static enum hugetext_use segment_use(const GElf_Phdr *segment, uint64_t start, uint64_t region,
+				     uint64_t offset)
+{
+	bool fits = (segment->p_offset & PAGE_MASK) - (start - region) == offset;
+
+	if (!fits || (segment->p_flags & PF_W) || !(segment->p_flags & PF_R))
+		return HUGETEXT_USE_OTHER;
+	return segment->p_flags & PF_X ? HUGETEXT_USE_TEXT : HUGETEXT_USE_RODATA;
+}
+
+static void add_piece(struct hugetext_piece *piece, size_t *nr, uint64_t start, uint64_t end,
+		      enum hugetext_use use)
+{
+	/* What finds no room counts, and that is the end of it. */
+	if (*nr < HUGETEXT_MAX_PIECES)
+		piece[*nr] = (struct hugetext_piece) { .start = start, .end = end, .use = use };
+	++*nr;
+}
+
+/*
+ * What a loader makes of a region; between segments it leaves holes or fillers.
+ * Returns how many pieces there are, perhaps more than find room.
+ */
+static size_t list_pieces(const struct elf_file *file, uint64_t base, uint64_t region,
+			  uint64_t offset, struct hugetext_piece *piece)
+{
+	uint64_t at = region, region_end = region + HUGETEXT_REGION_SIZE;
+	enum hugetext_use between = HUGETEXT_USE_OTHER;
+	size_t i, nr = 0;
+
+	for (i = 0; i < file->nr_segments && at < region_end; i++) {
+		const GElf_Phdr *segment = &file->segment[i];
+		uint64_t start, end, bss;
+
+		segment_pages(file, i, base, &start, &end);
+		if (start > at) {
+			uint64_t to = start < region_end ? start : region_end;
+
+			add_piece(piece, &nr, at, to, between);
+			at = to;
+		}
+		if (end > at && at < region_end) {
+			end = end < region_end ? end : region_end;
+			add_piece(piece, &nr, at, end, segment_use(segment, start, region, offset));
+			at = end;
+		}
+		/* Memory that no file is behind. */
+		bss = base + ((segment->p_vaddr + segment->p_memsz + ~PAGE_MASK) & PAGE_MASK);
+		bss = bss < region_end ? bss : region_end;
+		if (segment->p_memsz > segment->p_filesz && bss > at) {
+			add_piece(piece, &nr, at, bss, HUGETEXT_USE_OTHER);
+			at = bss;
+		}
+		between = HUGETEXT_USE_HOLE;
+	}
+	if (at < region_end)
+		add_piece(piece, &nr, at, region_end, HUGETEXT_USE_OTHER);
+	return nr;
+}
+
+/* Bytes of segment @i in a region at its edge, if that is filled up; else 0. */
+static uint64_t padded_bytes(const struct elf_file *file, size_t i, uint64_t base, uint64_t region,
+			     const struct hugetext_padding *padding)
+{
+	struct hugetext_piece piece[HUGETEXT_MAX_PIECES];
+	struct hugetext_fill fill[HUGETEXT_MAX_FILLS];
+	uint64_t start, end, offset;
+	size_t nr, nr_fills;
+
+	segment_pages(file, i, base, &start, &end);
+	offset = (file->segment[i].p_offset & PAGE_MASK) - (start - region);
+	nr = list_pieces(file, base, region, offset, piece);
+	if (nr > HUGETEXT_MAX_PIECES ||
+	    hugetext_pad(region, offset, file->size, piece, nr, padding, fill, &nr_fills) !=
+	    HUGETEXT_WHY_OK)
+		return 0;
+	start = start > region ? start : region;
+	end = end < region + HUGETEXT_REGION_SIZE ? end : region + HUGETEXT_REGION_SIZE;
+	return end - start;
+}
+
+/* The regions at the edges of text that padding completes. */
+static void predict_padding(const struct elf_file *file, size_t i, uint64_t base,
+			    const struct hugetext_padding *padding, struct judgement *judgement)
+{
+	uint64_t start, end, first, last, bytes = 0;
+
+	segment_pages(file, i, base, &start, &end);
+	if (start >= end || ((start - (file->segment[i].p_offset & PAGE_MASK)) & REGION_MASK))
+		return;
+	first = start & ~REGION_MASK;
+	last = end & ~REGION_MASK;
+	if (first != start)
+		bytes += padded_bytes(file, i, base, first, padding);
+	if (last != end && (last != first || first == start))
+		bytes += padded_bytes(file, i, base, last, padding);
+	judgement->segment[i].huge_bytes += bytes;
+	judgement->huge_bytes += bytes;
+}
+
+static void predict(const struct elf_file *file, uint64_t base,
+		    const struct hugetext_padding *padding, struct judgement *judgement)
 {
 	struct hugetext_extent extent;
 	struct hugetext_action action;
@@ -163,6 +271,8 @@ static void predict(const struct elf_file *file, uint64_t base, struct judgement
 		} else if (extent.why != HUGETEXT_WHY_NO_REGION) {
 			judgement->why = extent.why;
 		}
+		if (!(file->segment[i].p_flags & PF_W))
+			predict_padding(file, i, base, padding, judgement);
 	}
 	if (judgement->huge_bytes)
 		judgement->why = HUGETEXT_WHY_OK;
@@ -177,7 +287,8 @@ static void nothing_huge(const struct elf_file *file, struct judgement *judgemen
 	judgement->huge_bytes = 0;
 }
 
-static void judge_program(const struct elf_file *file, struct judgement *judgement)
+static void judge_program(const struct elf_file *file, const struct hugetext_padding *padding,
+			  struct judgement *judgement)
 {
 	bool movable = file->header.e_type == ET_DYN;
 	struct hugetext_layout layout;
@@ -185,7 +296,7 @@ static void judge_program(const struct elf_file *file, struct judgement *judgeme
 	struct hugetext_elf elf;
 
 	if (hugetext_elf_header(&file->header, sizeof(file->header), &elf) != HUGETEXT_WHY_OK ||
-	    !sum_layout(file, &layout)) {
+	    !sum_layout(file, padding->threshold, &layout)) {
 		judgement->verdict = VERDICT_BAD;
 		judgement->why = HUGETEXT_WHY_BAD_HEADERS;
 		return;
@@ -197,7 +308,7 @@ static void judge_program(const struct elf_file *file, struct judgement *judgeme
 		return;
 	}
 
-	predict(file, movable ? IMAGINED_BASE + residue : 0, judgement);
+	predict(file, movable ? IMAGINED_BASE + residue : 0, padding, judgement);
 	if (!judgement->huge_bytes) {
 		if (judgement->why == HUGETEXT_WHY_WRITABLE) {
 			judgement->verdict = VERDICT_WRITABLE;
@@ -218,7 +329,8 @@ static void judge_program(const struct elf_file *file, struct judgement *judgeme
 	}
 }
 
-void judge(const struct elf_file *file, struct judgement *judgement)
+void judge(const struct elf_file *file, const struct hugetext_padding *padding,
+	   struct judgement *judgement)
 {
 	memset(judgement, 0, sizeof(*judgement));
 	if (file->kind != ELF_FILE_NOT_ELF && file->kind != ELF_FILE_UNREADABLE)
@@ -243,7 +355,7 @@ void judge(const struct elf_file *file, struct judgement *judgement)
 		break;
 	case ELF_FILE_PROGRAM:
 		if (is_served(&file->header)) {
-			judge_program(file, judgement);
+			judge_program(file, padding, judgement);
 			break;
 		}
 		judgement->verdict = VERDICT_FOREIGN;

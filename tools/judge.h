@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * From the segments of an ELF file to what hugetext will make of it.
- * Predicts with core/layout and core/plan, the files the module is built from.
+ * Predicts with core/layout, core/pad and core/plan, the files the module is built from.
  */
 #ifndef HUGETEXT_JUDGE_H
 #define HUGETEXT_JUDGE_H
 
-#include "../kmod/core/layout.h"
+#include "../kmod/core/pad.h"
 #include "elf-file.h"
 
 /* X(NAME, word, text): the words never change once released. */
@@ -60,6 +60,7 @@ bool verdict_passes(enum verdict verdict);
 const char *verdict_word(enum verdict verdict);
 const char *verdict_text(enum verdict verdict);
 
-void judge(const struct elf_file *file, struct judgement *judgement);
+void judge(const struct elf_file *file, const struct hugetext_padding *padding,
+	   struct judgement *judgement);
 
 #endif /* HUGETEXT_JUDGE_H */

@@ -18,6 +18,10 @@ static const char *knob_remark(const struct state *state, const struct state_pai
 {
 	if (strcmp(knob->name, "hugetext_enabled") == 0 && state_enabled(state) >= 0)
 		return enabled_words(state_enabled(state));
+	if (strcmp(knob->name, "hugetext_pad_rodata") == 0 && strcmp(knob->value, "0") != 0)
+		return "(warning: read-only data beside text becomes executable)";
+	if (strcmp(knob->name, "hugetext_pad_threshold") == 0)
+		return strcmp(knob->value, "0") == 0 ? "bytes: no padding" : "bytes";
 	if (strcmp(knob->name, "rothp") == 0)
 		return "(module parameter)";
 	return "";

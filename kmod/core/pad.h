@@ -30,6 +30,9 @@ struct hugetext_padding {
 	bool rodata;		/* read-only neighbours may become executable */
 };
 
+/* A region of more pieces than this is not the edge of any text. */
+#define HUGETEXT_MAX_PIECES	16
+
 /* No region needs more: text has two edges, and odd files a few more. */
 #define HUGETEXT_MAX_FILLS	4
 

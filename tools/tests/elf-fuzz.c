@@ -16,7 +16,8 @@ do {				\
 		abort();	\
 } while (0)
 
-static void check_judgement(const struct elf_file *file, const struct judgement *judgement)
+static void check_judgement(const struct elf_file *file, const struct judgement *judgement,
+			    bool padded)
 {
 	uint64_t huge = 0, text = 0;
 	size_t i;
@@ -25,8 +26,12 @@ static void check_judgement(const struct elf_file *file, const struct judgement 
 		const struct judged_segment *judged = &judgement->segment[i];
 
 		must(judged->delta < HUGETEXT_REGION_SIZE);
-		must(judged->huge_bytes % HUGETEXT_REGION_SIZE == 0);
-		must(judged->huge_bytes / HUGETEXT_REGION_SIZE <= judged->regions);
+		must(judged->huge_bytes % HUGETEXT_PAGE_SIZE == 0);
+		must(judged->huge_bytes < file->segment[i].p_filesz + 2 * HUGETEXT_PAGE_SIZE);
+		if (!padded) {
+			must(judged->huge_bytes % HUGETEXT_REGION_SIZE == 0);
+			must(judged->huge_bytes / HUGETEXT_REGION_SIZE <= judged->regions);
+		}
 		must(!judged->huge_bytes || (file->segment[i].p_flags & (PF_X | PF_W)) == PF_X);
 		huge += judged->huge_bytes;
 		if (file->segment[i].p_flags & PF_X)
@@ -76,8 +81,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	elf_file_read(&file, fd, pretended);
 	must(file.kind != ELF_FILE_UNREADABLE);
 	check_segments(&file, pretended);
-	judge(&file, &judgement);
-	check_judgement(&file, &judgement);
+	judge(&file, &(struct hugetext_padding) { 0 }, &judgement);
+	check_judgement(&file, &judgement, false);
+	judge(&file, &(struct hugetext_padding) { .threshold = 1 + size, .rodata = size & 1 },
+	      &judgement);
+	check_judgement(&file, &judgement, true);
 	elf_file_free(&file);
 	close(fd);
 	return 0;
