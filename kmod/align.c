@@ -191,11 +191,9 @@ static int mmap_handler(struct kprobe *probe, struct pt_regs *regs)
 	unsigned long addr = request.addr;
 	enum hugetext_why why;
 
-	if (hugetext_track_is_worker()) {
-		hugetext_set_argument_1(regs, hugetext_pad_check(current->mm, request.file, addr,
-								 request.len, request.offset));
+	/* Padding knows the address. */
+	if (hugetext_track_is_worker())
 		return 0;
-	}
 	if (!request.file || request.len > TASK_SIZE)
 		return 0;
 	if (request.len < HUGETEXT_REGION_SIZE) {

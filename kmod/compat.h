@@ -12,6 +12,7 @@
 #include <linux/fs.h>
 #include <linux/fsnotify_backend.h>
 #include <linux/mm.h>
+#include <linux/mmap_lock.h>
 #include <linux/module.h>
 #include <linux/pagemap.h>
 #include <linux/ptrace.h>
@@ -42,6 +43,50 @@ typedef unsigned long hugetext_mmap_without_flags(struct file *file, unsigned lo
 						  unsigned long *populate, struct list_head *uf);
 #define HUGETEXT_MMAP_PGOFF \
 	(__builtin_types_compatible_p(typeof(do_mmap), hugetext_mmap_without_flags) ? 5 : 6)
+
+/* What do_mmap() is called with where it takes such flags: none. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
+#define HUGETEXT_MMAP_NO_FLAGS
+#elif defined(EMPTY_VMA_FLAGS)
+#define HUGETEXT_MMAP_NO_FLAGS	, EMPTY_VMA_FLAGS
+#else
+#define HUGETEXT_MMAP_NO_FLAGS	, 0
+#endif
+
+/* Take the mmap lock for writing if it is free; mmap_write_unlock() lets go of it. */
+static inline bool hugetext_mmap_write_trylock(struct mm_struct *mm)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
+	return mmap_write_trylock(mm);
+#else
+	if (!down_write_trylock(&mm->mmap_lock))
+		return false;
+	mm_lock_seqcount_begin(mm);
+	return true;
+#endif
+}
+
+/*
+ * Where mprotect_fixup() is to work: since 6.3 it gets an iterator that stands at
+ * the mapping. Returns the mapping before it, or NULL. Locking: mmap lock.
+ */
+static inline struct vm_area_struct *hugetext_stand_at(struct vma_iterator *vmi,
+						       struct vm_area_struct *vma)
+{
+	struct vm_area_struct *prev;
+
+	vma_iter_init(vmi, vma->vm_mm, vma->vm_start);
+	vma_find(vmi, vma->vm_end);
+	prev = vma_prev(vmi);
+	vma_find(vmi, vma->vm_end);
+	return prev;
+}
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+#define HUGETEXT_PROTECT_AT(vmi)
+#else
+#define HUGETEXT_PROTECT_AT(vmi)	(vmi),
+#endif
 
 /* The file offset, in pages, that do_mmap() was called with, at its entry. */
 static inline unsigned long hugetext_mmap_pgoff(struct pt_regs *regs)

@@ -137,31 +137,18 @@ enum hugetext_why hugetext_survey(struct mm_struct *mm, unsigned long from, unsi
  * hugetext_pad_process() - fill up the regions at the edges of a process's text
  * @mm: an address space with mm_users held
  * @tgid: the number of its process, for the trace
+ * @report: count and trace what is left as it is
  * @from: where to begin, 0 at first; where to go on, 0 when all was seen
  * @nr_padded: grows by the regions that were tried
  *
  * Goes on until the turn is over. Nothing is done while hugetext_pad_threshold is
- * 0. khugetextd only: sleeps, takes the mmap lock for writing.
+ * 0. khugetextd only: sleeps, takes the mmap lock for writing if it is free.
  *
  * Return: HUGETEXT_WHY_OK, or what stood against one of the regions that could be
  * filled up, a passing reason before any other.
  */
-enum hugetext_why hugetext_pad_process(struct mm_struct *mm, pid_t tgid, unsigned long *from,
-				       unsigned int *nr_padded);
-
-/**
- * hugetext_pad_check() - khugetextd is at the entry of do_mmap(): may it go on?
- * @mm: the address space, its mmap lock held for writing
- * @file: what do_mmap() was called with
- * @addr: likewise
- * @len: likewise, bytes
- * @offset: likewise, bytes
- *
- * From the probe: does not sleep. Return: the address to go on with, which do_mmap()
- * refuses where what was decided does not hold any more.
- */
-unsigned long hugetext_pad_check(struct mm_struct *mm, struct file *file, unsigned long addr,
-				 unsigned long len, unsigned long offset);
+enum hugetext_why hugetext_pad_process(struct mm_struct *mm, pid_t tgid, bool report,
+				       unsigned long *from, unsigned int *nr_padded);
 
 /* ---- apply.c ---- */
 
@@ -414,6 +401,34 @@ void hugetext_ksym_init(void);
 
 /* The kernel's do_madvise(), or -EOPNOTSUPP where it was not found. May sleep. */
 int hugetext_do_madvise(struct mm_struct *mm, unsigned long start, size_t len, int behavior);
+
+/**
+ * hugetext_map_text() - map a file, executable, over whatever is there
+ * @file: the file
+ * @addr: where, a multiple of the page size
+ * @len: bytes
+ * @offset: in the file, bytes
+ *
+ * Locking: mmap lock of current->mm, for writing. May sleep. No security module is
+ * asked: the file is mapped so in that process already.
+ *
+ * Return: 0 or a negative errno, -EOPNOTSUPP where the kernel's do_mmap() was not found.
+ */
+int hugetext_map_text(struct file *file, unsigned long addr, unsigned long len,
+		      unsigned long offset);
+
+/**
+ * hugetext_protect_text() - make a part of a mapping readable and executable
+ * @vma: the mapping
+ * @start: of the part
+ * @end: first address behind
+ *
+ * Locking and security modules as above. Nothing is unmapped, whatever fails.
+ *
+ * Return: 0 or a negative errno, -EOPNOTSUPP where the kernel's mprotect_fixup() or
+ * what it needs was not found.
+ */
+int hugetext_protect_text(struct vm_area_struct *vma, unsigned long start, unsigned long end);
 
 /* Is hugetext_do_madvise() of any use? Any context. */
 bool hugetext_can_madvise(void);

@@ -8,6 +8,7 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/kprobes.h>
+#include <linux/mman.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 #include <linux/mutex.h>
@@ -15,6 +16,14 @@
 #include <linux/static_call.h>
 #include <linux/string.h>
 #include <linux/utsname.h>
+
+/*
+ * Kept from modules, and needed by inline functions of the next file that are not
+ * used here: only the size of its struct mmu_gather is.
+ */
+void flush_tlb_mm_range(struct mm_struct *mm, unsigned long start, unsigned long end,
+			unsigned int stride_shift, bool freed_tables);
+#include <asm/tlb.h>
 
 #include "compat.h"
 #include "hugetext.h"
@@ -49,7 +58,13 @@ DEFINE_STATIC_CALL(hugetext_kernel_lookup_name, name_not_found);
 DEFINE_STATIC_CALL(hugetext_kernel_security_file_open, file_open_not_found);
 DEFINE_STATIC_CALL(hugetext_kernel_notify_change, change_not_found);
 
-static bool madvise_found;
+/* Never called before they are found. */
+DEFINE_STATIC_CALL_NULL(hugetext_kernel_mmap, do_mmap);
+DEFINE_STATIC_CALL_NULL(hugetext_kernel_protect, mprotect_fixup);
+DEFINE_STATIC_CALL_NULL(hugetext_kernel_gather, tlb_gather_mmu);
+DEFINE_STATIC_CALL_NULL(hugetext_kernel_finish, tlb_finish_mmu);
+
+static bool madvise_found, mmap_found, protect_found;
 
 static int madvise_not_found(struct mm_struct *mm, unsigned long start, size_t len, int behavior)
 {
@@ -145,6 +160,21 @@ static int find_function(const char *name, void **address)
 	return 0;
 }
 
+static void find_protect(void)
+{
+	static const char lost[] = "read-only data beside text stays as it is";
+	void *protect, *gather, *finish;
+
+	if (hugetext_hook("mprotect_fixup", lost, find_function("mprotect_fixup", &protect)) ||
+	    hugetext_hook("tlb_gather_mmu", lost, find_function("tlb_gather_mmu", &gather)) ||
+	    hugetext_hook("tlb_finish_mmu", lost, find_function("tlb_finish_mmu", &finish)))
+		return;
+	static_call_update(hugetext_kernel_protect, (typeof(&mprotect_fixup))protect);
+	static_call_update(hugetext_kernel_gather, (typeof(&tlb_gather_mmu))gather);
+	static_call_update(hugetext_kernel_finish, (typeof(&tlb_finish_mmu))finish);
+	protect_found = true;
+}
+
 void hugetext_ksym_init(void)
 {
 	void *address;
@@ -157,6 +187,12 @@ void hugetext_ksym_init(void)
 	if (!hugetext_hook("kallsyms_lookup_name", "rothp cannot be used",
 			   find_function("kallsyms_lookup_name", &address)))
 		static_call_update(hugetext_kernel_lookup_name, (lookup_name_fn *)address);
+	/* The hook of this name is that of align.c. */
+	if (!find_function("do_mmap", &address)) {
+		static_call_update(hugetext_kernel_mmap, (typeof(&do_mmap))address);
+		mmap_found = true;
+	}
+	find_protect();
 }
 
 int hugetext_do_madvise(struct mm_struct *mm, unsigned long start, size_t len, int behavior)
@@ -192,4 +228,39 @@ int hugetext_notify_change(void *idmap, struct dentry *dentry, struct iattr *att
 unsigned long hugetext_symbol(const char *name)
 {
 	return static_call(hugetext_kernel_lookup_name)(name);
+}
+
+int hugetext_map_text(struct file *file, unsigned long addr, unsigned long len,
+		      unsigned long offset)
+{
+	unsigned long populate, ret;
+	LIST_HEAD(watched);
+
+	if (!mmap_found)
+		return -EOPNOTSUPP;
+	/* Nothing that is watched by userfaultfd is ever mapped over, nor anything locked. */
+	ret = static_call(hugetext_kernel_mmap)(file, addr, len, PROT_READ | PROT_EXEC,
+						MAP_PRIVATE | MAP_FIXED HUGETEXT_MMAP_NO_FLAGS,
+						offset >> PAGE_SHIFT, &populate, &watched);
+	return IS_ERR_VALUE(ret) ? (int)ret : 0;
+}
+
+int hugetext_protect_text(struct vm_area_struct *vma, unsigned long start, unsigned long end)
+{
+	unsigned long flags = (vma->vm_flags & ~VM_WRITE) | VM_READ | VM_EXEC;
+	struct vm_area_struct *prev;
+	struct vma_iterator vmi;
+	struct mmu_gather tlb;
+	int err;
+
+	if (!protect_found)
+		return -EOPNOTSUPP;
+	prev = hugetext_stand_at(&vmi, vma);
+	if (start > vma->vm_start)
+		prev = vma;
+	static_call(hugetext_kernel_gather)(&tlb, vma->vm_mm);
+	err = static_call(hugetext_kernel_protect)(HUGETEXT_PROTECT_AT(&vmi) &tlb, vma, &prev,
+						   start, end, flags);
+	static_call(hugetext_kernel_finish)(&tlb);
+	return err;
 }

@@ -2,12 +2,14 @@
 /*
  * Fill up regions at the edges of text, so that they can be huge.
  *
- * khugetextd looks at the mappings of a region, has core/pad decide, and maps the
- * same file over what is not text yet, as the process could do itself. Between
- * the look and the mapping the process may change everything, so the range is
- * given to do_mmap() with an address that it refuses. The probe there, with the
- * mmap lock held for writing, looks and decides again, and only where the answer
- * is still the same makes the address a good one.
+ * What is mapped at the right offset of the file, but read-only or without access,
+ * gets another protection; nothing of it is unmapped at any moment. In holes, and
+ * where ld.so leaves other pages of the file without access, the file is mapped.
+ * That is what the process could do itself.
+ *
+ * khugetextd first looks while others may read the mappings, and then, with the
+ * mmap lock for writing, decides once more by what is there now. It never waits
+ * for that lock: who holds it may wait for a program that never answers.
  */
 #include <linux/file.h>
 #include <linux/kthread.h>
@@ -26,29 +28,21 @@
 
 #define REGION_MASK	(HUGETEXT_REGION_SIZE - 1)
 
-/* What do_mmap() never takes as an address for MAP_FIXED, and the probe repairs. */
-#define NOT_YET		1UL
-
-/* For a mapping that finds no memory. */
-#define MAX_TRIES	10
-
 /* Looked at in one hold of the mmap lock: mappings, and regions to fill up. */
 #define MAX_LOOKS	1024
 #define MAX_FOUND	16
 
-/* A region of a file's text, and what is to be mapped there. */
+/* A region of a file's text. */
 struct edge {
 	struct file *file;
 	unsigned long region;
 	unsigned long offset;	/* in the file, of the region */
-	struct hugetext_fill fill[HUGETEXT_MAX_FILLS];
-	size_t nr_fills;
 };
 
-/* khugetextd's own: what it found, and what do_mmap() is being called for. */
+/* khugetextd's own. */
 static struct edge found[MAX_FOUND];
-static const struct edge *wanted;
-static unsigned int wanted_fill;
+static struct hugetext_piece pieces[HUGETEXT_MAX_PIECES];
+static size_t nr_pieces;
 
 /* ---- Looking at a region ---- */
 
@@ -78,18 +72,52 @@ static unsigned long offset_at(struct vm_area_struct *vma, unsigned long addr)
 	return (vma->vm_pgoff << PAGE_SHIFT) + (addr - vma->vm_start);
 }
 
-static enum hugetext_use use_of(struct vm_area_struct *vma, const struct edge *edge)
+/* Where the file would begin in memory, by this mapping of it. */
+static unsigned long base_of(struct vm_area_struct *vma)
 {
-	bool fits;
+	return vma->vm_start - (vma->vm_pgoff << PAGE_SHIFT);
+}
 
-	if (vma->vm_file != edge->file)
+/* The mapping of the file at an address, or NULL. */
+static struct vm_area_struct *mapping_at(struct mm_struct *mm, const struct edge *edge,
+					 unsigned long addr)
+{
+	struct vm_area_struct *vma = find_vma(mm, addr);
+
+	return vma && vma->vm_start <= addr && vma->vm_file == edge->file ? vma : NULL;
+}
+
+/*
+ * What a loader leaves without access is a part of its first mapping of the file. A
+ * process that takes access from pages in the middle of its text has a reason.
+ */
+static enum hugetext_use use_without_text(struct vm_area_struct *vma, const struct edge *edge)
+{
+	struct vm_area_struct *before = mapping_at(vma->vm_mm, edge, vma->vm_start - 1);
+	struct vm_area_struct *behind = mapping_at(vma->vm_mm, edge, vma->vm_end);
+	bool fits = offset_at(vma, edge->region) == edge->offset;
+
+	if (before && behind && is_plain_text(before) && is_plain_text(behind))
 		return HUGETEXT_USE_OTHER;
-	fits = offset_at(vma, edge->region) == edge->offset;
-	if (fits && is_plain_text(vma))
-		return HUGETEXT_USE_TEXT;
 	if (fits && is_plain(vma, VM_READ))
 		return HUGETEXT_USE_RODATA;
-	return is_plain(vma, 0) ? HUGETEXT_USE_FILLER : HUGETEXT_USE_OTHER;
+	if (!is_plain(vma, 0))
+		return HUGETEXT_USE_OTHER;
+	if (fits)
+		return HUGETEXT_USE_CLOSED;
+	if ((before && base_of(before) == base_of(vma)) ||
+	    (behind && base_of(behind) == base_of(vma)))
+		return HUGETEXT_USE_FILLER;
+	return HUGETEXT_USE_OTHER;
+}
+
+static enum hugetext_use use_of(struct vm_area_struct *vma, const struct edge *edge)
+{
+	if (vma->vm_file != edge->file)
+		return HUGETEXT_USE_OTHER;
+	if (offset_at(vma, edge->region) == edge->offset && is_plain_text(vma))
+		return HUGETEXT_USE_TEXT;
+	return use_without_text(vma, edge);
 }
 
 /*
@@ -104,49 +132,49 @@ static enum hugetext_use use_of_hole(struct vm_area_struct *before, struct vm_ar
 	return HUGETEXT_USE_OTHER;
 }
 
-static bool add_piece(struct hugetext_piece *piece, size_t *nr, unsigned long start,
-		      unsigned long end, enum hugetext_use use)
+static bool add_piece(unsigned long start, unsigned long end, enum hugetext_use use)
 {
-	if (*nr == HUGETEXT_MAX_PIECES)
+	if (nr_pieces == HUGETEXT_MAX_PIECES)
 		return false;
-	piece[(*nr)++] = (struct hugetext_piece){ .start = start, .end = end, .use = use };
+	pieces[nr_pieces++] = (struct hugetext_piece){ .start = start, .end = end, .use = use };
 	return true;
 }
 
-/* Returns how many pieces there are, or 0 for too many. Locking: mmap lock. */
-static size_t list_pieces(struct mm_struct *mm, const struct edge *edge,
-			  struct hugetext_piece *piece)
+/* List the pieces of a region; false: there are too many. Locking: mmap lock. */
+static bool list_pieces(struct mm_struct *mm, const struct edge *edge)
 {
 	MA_STATE(mas, &mm->mm_mt, edge->region, edge->region);
 	unsigned long end = edge->region + HUGETEXT_REGION_SIZE, at = edge->region;
 	struct vm_area_struct *before, *vma = find_vma(mm, at);
-	size_t nr = 0;
 
+	nr_pieces = 0;
 	/* Of use where a hole is at the start: the last mapping at or below it. */
 	before = mas_find_rev(&mas, 0);
 
 	while (at < end) {
 		unsigned long next = vma ? min(vma->vm_start, end) : end;
 
-		if (next > at && !add_piece(piece, &nr, at, next, use_of_hole(before, vma, edge)))
-			return 0;
+		if (next > at && !add_piece(at, next, use_of_hole(before, vma, edge)))
+			return false;
 		at = max(at, next);
 		if (at == end)
 			break;
 		next = min(vma->vm_end, end);
-		if (!add_piece(piece, &nr, at, next, use_of(vma, edge)))
-			return 0;
+		if (!add_piece(at, next, use_of(vma, edge)))
+			return false;
 		at = next;
 		before = vma;
 		vma = find_vma(mm, vma->vm_end);
 	}
-	return nr;
+	return true;
 }
 
-static bool has_hole(const struct hugetext_piece *piece, size_t nr)
+static bool has(enum hugetext_use use)
 {
-	while (nr--)
-		if (piece[nr].use == HUGETEXT_USE_HOLE)
+	size_t i;
+
+	for (i = 0; i < nr_pieces; i++)
+		if (pieces[i].use == use)
 			return true;
 	return false;
 }
@@ -168,99 +196,93 @@ static bool limits_address_space(struct mm_struct *mm)
 }
 
 /*
- * Decide about the region of @edge, whose file and place are set, and set what is
- * to be filled. Locking: mmap lock, for reading or writing; does not sleep.
+ * May the region be filled up? Its pieces are listed then.
+ * Locking: mmap lock, for reading or writing; does not sleep.
  */
-static enum hugetext_why decide(struct mm_struct *mm, struct edge *edge)
+static enum hugetext_why decide(struct mm_struct *mm, const struct edge *edge)
 {
 	const struct hugetext_padding padding = {
 		.threshold = READ_ONCE(hugetext_settings.pad_threshold),
 		.rodata = READ_ONCE(hugetext_settings.pad_rodata),
 	};
-	struct hugetext_piece piece[HUGETEXT_MAX_PIECES];
 	enum hugetext_why why;
-	size_t nr;
 
-	edge->nr_fills = 0;
 	/* Nothing is ever mapped where a null pointer leads. */
 	if (edge->region < HUGETEXT_REGION_SIZE ||
 	    edge->region > TASK_SIZE_MAX - HUGETEXT_REGION_SIZE)
 		return HUGETEXT_WHY_NEIGHBOUR;
-	nr = list_pieces(mm, edge, piece);
-	if (!nr)
+	/* What is mapped from now on shall be locked, which text is not. */
+	if (mm->def_flags & VM_LOCKED)
+		return HUGETEXT_WHY_SPECIAL;
+	if (!list_pieces(mm, edge))
 		return HUGETEXT_WHY_NEIGHBOUR;
 	why = hugetext_pad(edge->region, edge->offset, i_size_read(file_inode(edge->file)),
-			   piece, nr, &padding, edge->fill, &edge->nr_fills);
-	if (why == HUGETEXT_WHY_OK && has_hole(piece, nr) && limits_address_space(mm))
+			   pieces, nr_pieces, &padding);
+	if (why == HUGETEXT_WHY_OK && has(HUGETEXT_USE_HOLE) && limits_address_space(mm))
 		why = HUGETEXT_WHY_ADDRESS_LIMIT;
 	return why;
 }
 
-/* ---- The last look, from the probe ---- */
-
-unsigned long hugetext_pad_check(struct mm_struct *mm, struct file *file, unsigned long addr,
-				 unsigned long len, unsigned long offset)
+static bool is_whole(void)
 {
-	const struct hugetext_fill *fill;
-	struct edge now;
-
-	if (!wanted || addr != (wanted->fill[wanted_fill].start | NOT_YET))
-		return addr;
-	now = *wanted;
-	if (file != now.file || decide(mm, &now) != HUGETEXT_WHY_OK)
-		return addr;
-	addr &= ~NOT_YET;
-	for (fill = now.fill; fill < now.fill + now.nr_fills; fill++)
-		if (fill->start == addr && fill->end - addr == len &&
-		    offset == now.offset + (addr - now.region))
-			return addr;
-	return addr | NOT_YET;
+	return nr_pieces == 1 && pieces[0].use == HUGETEXT_USE_TEXT;
 }
 
 /* ---- Filling up ---- */
 
-static enum hugetext_why fill_up(struct mm_struct *mm, const struct edge *edge, unsigned int i)
+/* Make one piece text. Locking: mmap lock, for writing; current uses @mm. */
+static enum hugetext_why make_text(struct mm_struct *mm, const struct edge *edge,
+				   const struct hugetext_piece *piece)
 {
-	const struct hugetext_fill *fill = &edge->fill[i];
-	unsigned int tries = 0;
-	unsigned long ret;
+	int err;
 
-	wanted = edge;
-	wanted_fill = i;
-	kthread_use_mm(mm);
-	/* Some kernels have unmapped what was there when they run out of memory. */
-	do {
-		ret = vm_mmap(edge->file, fill->start | NOT_YET, fill->end - fill->start,
-			      PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED,
-			      edge->offset + (fill->start - edge->region));
-	} while (ret == -ENOMEM && tries++ < MAX_TRIES);
-	kthread_unuse_mm(mm);
-	wanted = NULL;
-
-	if (!IS_ERR_VALUE(ret)) {
-		hugetext_tally_total(HUGETEXT_TOTAL_PADDED_KB, (fill->end - fill->start) >> 10);
-		hugetext_tally_total(HUGETEXT_TOTAL_PADDED_RODATA_KB, fill->rodata >> 10);
-		return HUGETEXT_WHY_OK;
-	}
-	switch ((long)ret) {
-	case -EINVAL:	/* the probe did not agree any more */
-		return HUGETEXT_WHY_MMAP_LOCK;
+	if (piece->use == HUGETEXT_USE_HOLE || piece->use == HUGETEXT_USE_FILLER)
+		err = hugetext_map_text(edge->file, piece->start, piece->end - piece->start,
+					edge->offset + (piece->start - edge->region));
+	else
+		err = hugetext_protect_text(find_vma(mm, piece->start), piece->start, piece->end);
+	switch (err) {
+	case 0:
+		break;
 	case -ENOMEM:
 		return HUGETEXT_WHY_NO_MEMORY;
+	case -EOPNOTSUPP:
+		return HUGETEXT_WHY_NO_HOOK;
 	default:
 		return HUGETEXT_WHY_REFUSED;
 	}
+	hugetext_tally_total(HUGETEXT_TOTAL_PADDED_KB, (piece->end - piece->start) >> 10);
+	if (piece->use == HUGETEXT_USE_RODATA)
+		hugetext_tally_total(HUGETEXT_TOTAL_PADDED_RODATA_KB,
+				     (piece->end - piece->start) >> 10);
+	return HUGETEXT_WHY_OK;
+}
+
+/* The pieces stay listed as they were, while what they stand for changes. */
+static enum hugetext_why fill_up(struct mm_struct *mm, pid_t tgid, const struct edge *edge)
+{
+	enum hugetext_why why = decide(mm, edge);
+	size_t i;
+
+	for (i = 0; i < nr_pieces && why == HUGETEXT_WHY_OK; i++) {
+		if (pieces[i].use == HUGETEXT_USE_TEXT)
+			continue;
+		why = make_text(mm, edge, &pieces[i]);
+		trace_hugetext_pad(tgid, pieces[i].start, pieces[i].end, why);
+	}
+	return why;
 }
 
 static enum hugetext_why fill_edge(struct mm_struct *mm, pid_t tgid, const struct edge *edge)
 {
-	enum hugetext_why why = HUGETEXT_WHY_OK;
-	unsigned int i;
+	enum hugetext_why why = HUGETEXT_WHY_MMAP_LOCK;
 
-	for (i = 0; i < edge->nr_fills && why == HUGETEXT_WHY_OK; i++) {
-		why = fill_up(mm, edge, i);
-		trace_hugetext_pad(tgid, edge->fill[i].start, edge->fill[i].end, why);
+	kthread_use_mm(mm);
+	if (hugetext_mmap_write_trylock(mm)) {
+		why = fill_up(mm, tgid, edge);
+		mmap_write_unlock(mm);
 	}
+	kthread_unuse_mm(mm);
 	if (why == HUGETEXT_WHY_OK)
 		hugetext_tally_total(HUGETEXT_TOTAL_PADDED, 1);
 	return why;
@@ -269,7 +291,7 @@ static enum hugetext_why fill_edge(struct mm_struct *mm, pid_t tgid, const struc
 /* ---- Finding edges ---- */
 
 /* Decide about one region of a text mapping; keep it if there is something to fill. */
-static void look_at(struct vm_area_struct *vma, unsigned long region, pid_t tgid,
+static void look_at(struct vm_area_struct *vma, unsigned long region, pid_t tgid, bool report,
 		    unsigned int *nr_found)
 {
 	struct edge *edge = &found[*nr_found];
@@ -283,16 +305,17 @@ static void look_at(struct vm_area_struct *vma, unsigned long region, pid_t tgid
 	edge->region = region;
 	edge->offset = offset_at(vma, region);
 	why = decide(vma->vm_mm, edge);
-	if (why != HUGETEXT_WHY_OK) {
-		trace_hugetext_pad(tgid, max(region, vma->vm_start), min(end, vma->vm_end), why);
-		hugetext_tally_why(why, 1);
-	} else if (edge->nr_fills) {
+	if (why == HUGETEXT_WHY_OK && !is_whole()) {
 		get_file(edge->file);
 		(*nr_found)++;
+	} else if (why != HUGETEXT_WHY_OK && report) {
+		trace_hugetext_pad(tgid, max(region, vma->vm_start), min(end, vma->vm_end), why);
+		hugetext_tally_why(why, 1);
 	}
 }
 
-static void look_at_text(struct vm_area_struct *vma, pid_t tgid, unsigned int *nr_found)
+static void look_at_text(struct vm_area_struct *vma, pid_t tgid, bool report,
+			 unsigned int *nr_found)
 {
 	unsigned long first = round_down(vma->vm_start, HUGETEXT_REGION_SIZE);
 	unsigned long last = round_down(vma->vm_end, HUGETEXT_REGION_SIZE);
@@ -301,14 +324,14 @@ static void look_at_text(struct vm_area_struct *vma, pid_t tgid, unsigned int *n
 	    hugetext_mechanism_file_why(vma->vm_file) != HUGETEXT_WHY_OK)
 		return;
 	if (vma->vm_start & REGION_MASK)
-		look_at(vma, first, tgid, nr_found);
+		look_at(vma, first, tgid, report, nr_found);
 	if ((vma->vm_end & REGION_MASK) && (last != first || !(vma->vm_start & REGION_MASK)))
-		look_at(vma, last, tgid, nr_found);
+		look_at(vma, last, tgid, report, nr_found);
 }
 
 /* Returns where to go on, or 0 at the end. Locking: mmap lock, for reading. */
-static unsigned long find_edges(struct mm_struct *mm, pid_t tgid, unsigned long from,
-				unsigned int *nr_found)
+static unsigned long find_edges(struct mm_struct *mm, pid_t tgid, bool report,
+				unsigned long from, unsigned int *nr_found)
 {
 	VMA_ITERATOR(vmi, mm, from);
 	struct vm_area_struct *vma;
@@ -320,13 +343,13 @@ static unsigned long find_edges(struct mm_struct *mm, pid_t tgid, unsigned long 
 		if (looks++ == MAX_LOOKS || *nr_found >= MAX_FOUND - 1)
 			return vma->vm_start;
 		if (hugetext_vma_is_text(vma))
-			look_at_text(vma, tgid, nr_found);
+			look_at_text(vma, tgid, report, nr_found);
 	}
 	return 0;
 }
 
-enum hugetext_why hugetext_pad_process(struct mm_struct *mm, pid_t tgid, unsigned long *from,
-				       unsigned int *nr_padded)
+enum hugetext_why hugetext_pad_process(struct mm_struct *mm, pid_t tgid, bool report,
+				       unsigned long *from, unsigned int *nr_padded)
 {
 	enum hugetext_why result = HUGETEXT_WHY_OK;
 	unsigned int nr_found, i;
@@ -340,7 +363,7 @@ enum hugetext_why hugetext_pad_process(struct mm_struct *mm, pid_t tgid, unsigne
 			*from = 0;
 			return hugetext_why_weightier(result, HUGETEXT_WHY_MMAP_LOCK);
 		}
-		*from = find_edges(mm, tgid, *from, &nr_found);
+		*from = find_edges(mm, tgid, report, *from, &nr_found);
 		mmap_read_unlock(mm);
 
 		for (i = 0; i < nr_found; i++) {

@@ -202,7 +202,15 @@ static void fork_handler(void *data, struct task_struct *parent, struct task_str
 		hugetext_track_note(child->mm, task_tgid_nr(child));
 }
 
-/* Put a process in if it may hold a whole region of text; false: there is no room. */
+/* So much text makes a process worth a look: pages. */
+static unsigned long worthwhile(void)
+{
+	unsigned long threshold = READ_ONCE(hugetext_settings.pad_threshold);
+
+	return (threshold ?: HUGETEXT_REGION_SIZE) >> PAGE_SHIFT;
+}
+
+/* Put a process in if it may hold text that can be huge; false: there is no room. */
 static bool sweep_process(struct task_struct *process)
 {
 	struct task_struct *thread;
@@ -216,7 +224,7 @@ static bool sweep_process(struct task_struct *process)
 
 		task_lock(thread);
 		mm = thread->mm;
-		if (mm && mm->exec_vm >= HUGETEXT_REGION_SIZE >> PAGE_SHIFT)
+		if (mm && mm->exec_vm >= worthwhile())
 			fits = note(mm, task_tgid_nr(process));
 		task_unlock(thread);
 		if (mm)
@@ -292,7 +300,8 @@ static bool pad(struct slot *slot)
 	unsigned int padded = 0;
 	enum hugetext_why why;
 
-	why = hugetext_pad_process(slot->mm, slot->tgid, &slot->pad_from, &padded);
+	why = hugetext_pad_process(slot->mm, slot->tgid, !slot->reported, &slot->pad_from,
+				   &padded);
 	slot->why = hugetext_why_weightier(slot->why, why);
 	slot->regions += padded;
 	/* What was padded shall at least become huge. */

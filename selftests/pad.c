@@ -331,6 +331,8 @@ enum beside {
 	BESIDE_FILLER,
 	BESIDE_RODATA,
 	BESIDE_OTHER_OFFSET,
+	BESIDE_OTHER_FILLER,
+	BESIDE_CLOSED_TEXT,
 	BESIDE_OTHER_FILE,
 	BESIDE_ANONYMOUS,
 	BESIDE_GUARD,
@@ -357,6 +359,9 @@ NEIGHBOUR(nothing, BESIDE_NOTHING, false, "neighbour");
 NEIGHBOUR(filler, BESIDE_FILLER, true, NULL);
 NEIGHBOUR(rodata, BESIDE_RODATA, true, NULL);
 NEIGHBOUR(other_offset, BESIDE_OTHER_OFFSET, false, "neighbour");
+/* Pages of the file without access, but not as a loader leaves them. */
+NEIGHBOUR(other_filler, BESIDE_OTHER_FILLER, false, "neighbour");
+NEIGHBOUR(closed_text, BESIDE_CLOSED_TEXT, false, "neighbour");
 NEIGHBOUR(other_file, BESIDE_OTHER_FILE, false, "neighbour");
 NEIGHBOUR(anonymous, BESIDE_ANONYMOUS, false, "neighbour");
 NEIGHBOUR(guard, BESIDE_GUARD, false, "neighbour");
@@ -394,6 +399,10 @@ static bool make_neighbour(unsigned char *page, int fd, enum beside beside)
 		return true;
 	case BESIDE_FILLER:
 		prot = PROT_NONE;
+		break;
+	case BESIDE_OTHER_FILLER:
+		prot = PROT_NONE;
+		offset = 5 * PAGE;
 		break;
 	case BESIDE_OTHER_OFFSET:
 		offset = 5 * PAGE;
@@ -475,6 +484,11 @@ TEST_F_TIMEOUT(neighbour, is_left_alone_or_filled_up, 900)
 	}
 	ASSERT_EQ(text + PAGE, mmap(text + PAGE, length, PROT_READ | PROT_EXEC,
 				    MAP_PRIVATE | MAP_FIXED, self->room.fd, PAGE));
+	/* A page that the application took access from itself, in the middle. */
+	if (variant->beside == BESIDE_CLOSED_TEXT) {
+		at = text + 9 * PAGE;
+		ASSERT_EQ(0, mprotect(at, PAGE, PROT_NONE));
+	}
 	snprintf(before, sizeof(before), "%s", line_of(at));
 	if (before[0] == 'r' && at == text)
 		memcpy(first, at, sizeof(first));

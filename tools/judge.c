@@ -218,16 +218,14 @@ static uint64_t padded_bytes(const struct elf_file *file, size_t i, uint64_t bas
 			     const struct hugetext_padding *padding)
 {
 	struct hugetext_piece piece[HUGETEXT_MAX_PIECES];
-	struct hugetext_fill fill[HUGETEXT_MAX_FILLS];
 	uint64_t start, end, offset;
-	size_t nr, nr_fills;
+	size_t nr;
 
 	segment_pages(file, i, base, &start, &end);
 	offset = (file->segment[i].p_offset & PAGE_MASK) - (start - region);
 	nr = list_pieces(file, base, region, offset, piece);
-	if (nr > HUGETEXT_MAX_PIECES ||
-	    hugetext_pad(region, offset, file->size, piece, nr, padding, fill, &nr_fills) !=
-	    HUGETEXT_WHY_OK)
+	if (!region || nr > HUGETEXT_MAX_PIECES ||
+	    hugetext_pad(region, offset, file->size, piece, nr, padding) != HUGETEXT_WHY_OK)
 		return 0;
 	start = start > region ? start : region;
 	end = end < region + HUGETEXT_REGION_SIZE ? end : region + HUGETEXT_REGION_SIZE;

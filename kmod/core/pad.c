@@ -19,34 +19,9 @@ static enum hugetext_why why_not(uint64_t text, bool rodata, bool other,
 	return HUGETEXT_WHY_OK;
 }
 
-/* Neighbouring pieces are filled at once. */
-static enum hugetext_why list_fills(const struct hugetext_piece *piece, size_t nr,
-				    struct hugetext_fill *fill, size_t *nr_fills)
-{
-	size_t i, done = 0;
-
-	for (i = 0; i < nr; i++) {
-		if (piece[i].use == HUGETEXT_USE_TEXT)
-			continue;
-		if (!done || fill[done - 1].end != piece[i].start) {
-			if (done == HUGETEXT_MAX_FILLS)
-				return HUGETEXT_WHY_NEIGHBOUR;
-			fill[done].start = piece[i].start;
-			fill[done].rodata = 0;
-			done++;
-		}
-		fill[done - 1].end = piece[i].end;
-		if (piece[i].use == HUGETEXT_USE_RODATA)
-			fill[done - 1].rodata += piece[i].end - piece[i].start;
-	}
-	*nr_fills = done;
-	return HUGETEXT_WHY_OK;
-}
-
 enum hugetext_why hugetext_pad(uint64_t region, uint64_t offset, uint64_t size,
 			       const struct hugetext_piece *piece, size_t nr,
-			       const struct hugetext_padding *padding,
-			       struct hugetext_fill *fill, size_t *nr_fills)
+			       const struct hugetext_padding *padding)
 {
 	bool rodata = false, other = false;
 	enum hugetext_why why;
@@ -59,7 +34,6 @@ enum hugetext_why hugetext_pad(uint64_t region, uint64_t offset, uint64_t size,
 		rodata |= piece[i].use == HUGETEXT_USE_RODATA;
 		other |= piece[i].use == HUGETEXT_USE_OTHER;
 	}
-	*nr_fills = 0;
 	if (text == HUGETEXT_REGION_SIZE)
 		return HUGETEXT_WHY_OK;
 	why = why_not(text, rodata, other, padding);
@@ -71,5 +45,5 @@ enum hugetext_why hugetext_pad(uint64_t region, uint64_t offset, uint64_t size,
 		return HUGETEXT_WHY_PAST_EOF;
 	if (region % HUGETEXT_REGION_SIZE || offset % HUGETEXT_REGION_SIZE)
 		return HUGETEXT_WHY_OFFSET;
-	return list_fills(piece, nr, fill, nr_fills);
+	return HUGETEXT_WHY_OK;
 }

@@ -12,7 +12,8 @@
 enum hugetext_use {
 	HUGETEXT_USE_TEXT,	/* executable, of the file, at the offset that belongs there */
 	HUGETEXT_USE_HOLE,	/* nothing, between two mappings of the file */
-	HUGETEXT_USE_FILLER,	/* a mapping of the file without any access: ld.so's */
+	HUGETEXT_USE_FILLER,	/* of the file, without any access, at another offset: ld.so's */
+	HUGETEXT_USE_CLOSED,	/* as text, but without any access */
 	HUGETEXT_USE_RODATA,	/* as text, but read-only */
 	HUGETEXT_USE_OTHER,	/* all else, which must stay as it is */
 };
@@ -33,34 +34,24 @@ struct hugetext_padding {
 /* A region of more pieces than this is not the edge of any text. */
 #define HUGETEXT_MAX_PIECES	16
 
-/* No region needs more: text has two edges, and odd files a few more. */
-#define HUGETEXT_MAX_FILLS	4
-
-/* A range to map from the file, executable. */
-struct hugetext_fill {
-	uint64_t start;
-	uint64_t end;
-	uint64_t rodata;	/* bytes of it that were readable before, and not executable */
-};
-
 /**
- * hugetext_pad() - decide how to fill up one region
+ * hugetext_pad() - may one region be filled up?
  * @region: its address, a multiple of 2 MiB
  * @offset: the file offset that belongs there
  * @size: of the file, bytes
  * @piece: what the region is used for: ascending, without gaps, from @region to its end
  * @nr: how many pieces
  * @padding: what is allowed
- * @fill: room for HUGETEXT_MAX_FILLS ranges, ascending
- * @nr_fills: set on success: how many there are, 0 where all of the region is text
+ *
+ * A region is filled up as a whole, by making every piece of it text, or not at all.
  *
  * Any context.
  *
- * Return: HUGETEXT_WHY_OK, or the reason why the region stays as it is.
+ * Return: HUGETEXT_WHY_OK, also where all of it is text already, or the reason why
+ * the region stays as it is.
  */
 enum hugetext_why hugetext_pad(uint64_t region, uint64_t offset, uint64_t size,
 			       const struct hugetext_piece *piece, size_t nr,
-			       const struct hugetext_padding *padding,
-			       struct hugetext_fill *fill, size_t *nr_fills);
+			       const struct hugetext_padding *padding);
 
 #endif /* HUGETEXT_CORE_PAD_H */

@@ -187,31 +187,16 @@ static void fuzz_pad(const uint8_t *data, size_t size)
 		.threshold = take(&data, &size, 21), .rodata = size & 1,
 	};
 	struct hugetext_piece piece[MAX_EXTENTS];
-	size_t nr = make_pieces(data, size, region, piece), nr_fills, i, k;
-	struct hugetext_fill fill[HUGETEXT_MAX_FILLS];
-	uint64_t filled = 0, rest = 0, before = region, text = 0;
-	enum hugetext_why why = hugetext_pad(region, offset, file_size, piece, nr, &padding, fill,
-					     &nr_fills);
+	size_t nr = make_pieces(data, size, region, piece), i;
+	uint64_t of_use[HUGETEXT_USE_OTHER + 1] = { 0 };
 
 	for (i = 0; i < nr; i++)
-		*(piece[i].use == HUGETEXT_USE_TEXT ? &text : &rest) += piece[i].end - piece[i].start;
-	must(why == HUGETEXT_WHY_OK ? nr_fills <= HUGETEXT_MAX_FILLS : !nr_fills);
-	for (i = 0; i < nr_fills; i++) {
-		must(before <= fill[i].start && fill[i].start < fill[i].end);
-		before = fill[i].end;
-		filled += fill[i].end - fill[i].start;
-		for (k = 0; k < nr; k++) {
-			bool touched = fill[i].start < piece[k].end && piece[k].start < fill[i].end;
-
-			must(!touched || (piece[k].use != HUGETEXT_USE_OTHER &&
-					  piece[k].use != HUGETEXT_USE_TEXT &&
-					  (padding.rodata || piece[k].use != HUGETEXT_USE_RODATA)));
-		}
-	}
-	must(before <= region + HUGETEXT_REGION_SIZE);
-	if (!nr_fills)
+		of_use[piece[i].use] += piece[i].end - piece[i].start;
+	if (hugetext_pad(region, offset, file_size, piece, nr, &padding) != HUGETEXT_WHY_OK ||
+	    of_use[HUGETEXT_USE_TEXT] == HUGETEXT_REGION_SIZE)
 		return;
-	must(filled == rest && padding.threshold && text > padding.threshold);
+	must(!of_use[HUGETEXT_USE_OTHER] && (padding.rodata || !of_use[HUGETEXT_USE_RODATA]));
+	must(padding.threshold && of_use[HUGETEXT_USE_TEXT] > padding.threshold);
 	must(offset + HUGETEXT_REGION_SIZE <= file_size);
 }
 

@@ -19,14 +19,10 @@
 static const struct hugetext_padding off = { 0, true }, text_only = { 4 * KB, false },
 				     rodata_too = { 4 * KB, true };
 
-static struct hugetext_fill fill[HUGETEXT_MAX_FILLS];
-static size_t nr_fills;
-
 static enum hugetext_why pad(const struct hugetext_piece *piece, size_t nr,
 			     const struct hugetext_padding *padding)
 {
-	nr_fills = 99;
-	return hugetext_pad(BASE, 3 * REGION, 4 * REGION, piece, nr, padding, fill, &nr_fills);
+	return hugetext_pad(BASE, 3 * REGION, 4 * REGION, piece, nr, padding);
 }
 
 static void whole_text_needs_nothing(void)
@@ -35,27 +31,18 @@ static void whole_text_needs_nothing(void)
 	const struct hugetext_piece two[] = { PIECE(0, 7, TEXT), PIECE(7, 512, TEXT) };
 
 	expect(pad(one, NR(one), &off), HUGETEXT_WHY_OK);
-	expect(nr_fills, 0);
 	expect(pad(two, NR(two), &text_only), HUGETEXT_WHY_OK);
-	expect(nr_fills, 0);
 }
 
 static void holes_and_fillers_are_filled(void)
 {
 	const struct hugetext_piece piece[] = {
 		PIECE(0, 1, FILLER), PIECE(1, 100, TEXT), PIECE(100, 300, HOLE),
-		PIECE(300, 512, FILLER),
+		PIECE(300, 512, CLOSED),
 	};
 
 	expect(pad(piece, NR(piece), &off), HUGETEXT_WHY_PADDING_OFF);
-	expect(nr_fills, 0);
 	expect(pad(piece, NR(piece), &text_only), HUGETEXT_WHY_OK);
-	expect(nr_fills, 2);
-	expect(fill[0].start, BASE);
-	expect(fill[0].end, BASE + PAGE);
-	expect(fill[1].start, BASE + 100 * PAGE);
-	expect(fill[1].end, BASE + REGION);
-	expect(fill[0].rodata + fill[1].rodata, 0);
 }
 
 static void rodata_must_be_allowed(void)
@@ -66,12 +53,7 @@ static void rodata_must_be_allowed(void)
 	};
 
 	expect(pad(piece, NR(piece), &text_only), HUGETEXT_WHY_RODATA);
-	expect(nr_fills, 0);
 	expect(pad(piece, NR(piece), &rodata_too), HUGETEXT_WHY_OK);
-	expect(nr_fills, 2);
-	expect(fill[0].rodata, 3 * PAGE);
-	expect(fill[1].start, BASE + 500 * PAGE);
-	expect(fill[1].rodata, 10 * PAGE);
 }
 
 static void all_or_nothing(void)
@@ -81,7 +63,6 @@ static void all_or_nothing(void)
 	};
 
 	expect(pad(piece, NR(piece), &rodata_too), HUGETEXT_WHY_NEIGHBOUR);
-	expect(nr_fills, 0);
 }
 
 static void more_than_the_threshold(void)
@@ -117,28 +98,10 @@ static void never_past_the_end_of_the_file(void)
 	unsigned int i;
 
 	for (i = 0; i < NR(row); i++)
-		expect(hugetext_pad(BASE, row[i].offset, row[i].size, piece, NR(piece), &text_only,
-				    fill, &nr_fills), row[i].why);
-	expect(hugetext_pad(BASE + PAGE, 0, REGION, piece, NR(piece), &text_only, fill, &nr_fills),
+		expect(hugetext_pad(BASE, row[i].offset, row[i].size, piece, NR(piece), &text_only),
+		       row[i].why);
+	expect(hugetext_pad(BASE + PAGE, 0, REGION, piece, NR(piece), &text_only),
 	       HUGETEXT_WHY_OFFSET);
-}
-
-static void too_many_fills(void)
-{
-	struct hugetext_piece piece[2 * HUGETEXT_MAX_FILLS + 2];
-	unsigned int i;
-
-	for (i = 0; i < NR(piece); i++) {
-		piece[i].start = BASE + i * 16 * PAGE;
-		piece[i].end = piece[i].start + 16 * PAGE;
-		piece[i].use = i % 2 ? HUGETEXT_USE_HOLE : HUGETEXT_USE_TEXT;
-	}
-	piece[NR(piece) - 1].end = BASE + REGION;
-	expect(pad(piece, NR(piece), &text_only), HUGETEXT_WHY_NEIGHBOUR);
-	expect(nr_fills, 0);
-	piece[1].use = HUGETEXT_USE_TEXT;
-	expect(pad(piece, NR(piece), &text_only), HUGETEXT_WHY_OK);
-	expect(nr_fills, HUGETEXT_MAX_FILLS);
 }
 
 int main(void)
@@ -150,7 +113,6 @@ int main(void)
 		{ "all or nothing", all_or_nothing },
 		{ "more than the threshold", more_than_the_threshold },
 		{ "never past the end of the file", never_past_the_end_of_the_file },
-		{ "too many fills", too_many_fills },
 	};
 
 	return tap_run(tests, NR(tests));
