@@ -48,9 +48,9 @@ typedef unsigned long hugetext_mmap_without_flags(struct file *file, unsigned lo
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
 #define HUGETEXT_MMAP_NO_FLAGS
 #elif defined(EMPTY_VMA_FLAGS)
-#define HUGETEXT_MMAP_NO_FLAGS	, EMPTY_VMA_FLAGS
+#define HUGETEXT_MMAP_NO_FLAGS	EMPTY_VMA_FLAGS,
 #else
-#define HUGETEXT_MMAP_NO_FLAGS	, 0
+#define HUGETEXT_MMAP_NO_FLAGS	0,
 #endif
 
 /* Take the mmap lock for writing if it is free; mmap_write_unlock() lets go of it. */

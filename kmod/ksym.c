@@ -240,8 +240,9 @@ int hugetext_map_text(struct file *file, unsigned long addr, unsigned long len,
 		return -EOPNOTSUPP;
 	/* Nothing that is watched by userfaultfd is ever mapped over, nor anything locked. */
 	ret = static_call(hugetext_kernel_mmap)(file, addr, len, PROT_READ | PROT_EXEC,
-						MAP_PRIVATE | MAP_FIXED HUGETEXT_MMAP_NO_FLAGS,
-						offset >> PAGE_SHIFT, &populate, &watched);
+						MAP_PRIVATE | MAP_FIXED,
+						HUGETEXT_MMAP_NO_FLAGS offset >> PAGE_SHIFT,
+						&populate, &watched);
 	return IS_ERR_VALUE(ret) ? (int)ret : 0;
 }
 
@@ -250,7 +251,7 @@ int hugetext_protect_text(struct vm_area_struct *vma, unsigned long start, unsig
 	unsigned long flags = (vma->vm_flags & ~VM_WRITE) | VM_READ | VM_EXEC;
 	struct vm_area_struct *prev;
 	struct vma_iterator vmi;
-	struct mmu_gather tlb;
+	struct mmu_gather gather, *tlb = &gather;
 	int err;
 
 	if (!protect_found)
@@ -258,9 +259,9 @@ int hugetext_protect_text(struct vm_area_struct *vma, unsigned long start, unsig
 	prev = hugetext_stand_at(&vmi, vma);
 	if (start > vma->vm_start)
 		prev = vma;
-	static_call(hugetext_kernel_gather)(&tlb, vma->vm_mm);
-	err = static_call(hugetext_kernel_protect)(HUGETEXT_PROTECT_AT(&vmi) &tlb, vma, &prev,
+	static_call(hugetext_kernel_gather)(tlb, vma->vm_mm);
+	err = static_call(hugetext_kernel_protect)(HUGETEXT_PROTECT_AT(&vmi) tlb, vma, &prev,
 						   start, end, flags);
-	static_call(hugetext_kernel_finish)(&tlb);
+	static_call(hugetext_kernel_finish)(tlb);
 	return err;
 }
