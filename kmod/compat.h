@@ -56,14 +56,13 @@ typedef unsigned long hugetext_mmap_without_flags(struct file *file, unsigned lo
 /* Take the mmap lock for writing if it is free; mmap_write_unlock() lets go of it. */
 static inline bool hugetext_mmap_write_trylock(struct mm_struct *mm)
 {
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
-	return mmap_write_trylock(mm);
-#else
 	if (!down_write_trylock(&mm->mmap_lock))
 		return false;
+#ifdef HUGETEXT_LOCK_SEQCOUNT
+	/* Whoever goes without this lock looks at that; see Kbuild. */
 	mm_lock_seqcount_begin(mm);
-	return true;
 #endif
+	return true;
 }
 
 /*
@@ -203,6 +202,28 @@ static inline bool hugetext_thp_disabled(struct vm_area_struct *vma)
 	return mm_flags_test(MMF_DISABLE_THP_COMPLETELY, vma->vm_mm) ||
 	       (mm_flags_test(MMF_DISABLE_THP_EXCEPT_ADVISED, vma->vm_mm) &&
 		!(vma->vm_flags & VM_HUGEPAGE));
+#endif
+}
+
+/* PR_SET_MDWE: has the process decided that nothing of it becomes executable any more? */
+static inline bool hugetext_denies_exec(struct mm_struct *mm)
+{
+#ifndef MMF_HAS_MDWE
+	return false;
+#elif defined(MMF_DISABLE_THP)
+	return test_bit(MMF_HAS_MDWE, &mm->flags);
+#else
+	return mm_flags_test(MMF_HAS_MDWE, mm);
+#endif
+}
+
+/* Does a program fill the file's pages when they are first read (FAN_PRE_ACCESS)? */
+static inline bool hugetext_filled_on_access(const struct file *file)
+{
+#ifdef FMODE_FSNOTIFY_HSM
+	return FMODE_FSNOTIFY_HSM(file->f_mode);
+#else
+	return false;
 #endif
 }
 

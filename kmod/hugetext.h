@@ -417,6 +417,12 @@ int hugetext_do_madvise(struct mm_struct *mm, unsigned long start, size_t len, i
 int hugetext_map_text(struct file *file, unsigned long addr, unsigned long len,
 		      unsigned long offset);
 
+/*
+ * Map memory without access and without file, for a gap that must not stay one. Locking
+ * as above. Nothing can be done where this fails, too.
+ */
+void hugetext_map_filler(unsigned long addr, unsigned long len);
+
 /**
  * hugetext_protect_text() - make a part of a mapping readable and executable
  * @vma: the mapping

@@ -230,8 +230,8 @@ unsigned long hugetext_symbol(const char *name)
 	return static_call(hugetext_kernel_lookup_name)(name);
 }
 
-int hugetext_map_text(struct file *file, unsigned long addr, unsigned long len,
-		      unsigned long offset)
+static int map_fixed(struct file *file, unsigned long addr, unsigned long len, unsigned long prot,
+		     unsigned long flags, unsigned long pgoff)
 {
 	unsigned long populate, ret;
 	LIST_HEAD(watched);
@@ -239,11 +239,21 @@ int hugetext_map_text(struct file *file, unsigned long addr, unsigned long len,
 	if (!mmap_found)
 		return -EOPNOTSUPP;
 	/* Nothing that is watched by userfaultfd is ever mapped over, nor anything locked. */
-	ret = static_call(hugetext_kernel_mmap)(file, addr, len, PROT_READ | PROT_EXEC,
-						MAP_PRIVATE | MAP_FIXED,
-						HUGETEXT_MMAP_NO_FLAGS offset >> PAGE_SHIFT,
-						&populate, &watched);
+	ret = static_call(hugetext_kernel_mmap)(file, addr, len, prot,
+						MAP_PRIVATE | MAP_FIXED | flags,
+						HUGETEXT_MMAP_NO_FLAGS pgoff, &populate, &watched);
 	return IS_ERR_VALUE(ret) ? (int)ret : 0;
+}
+
+int hugetext_map_text(struct file *file, unsigned long addr, unsigned long len,
+		      unsigned long offset)
+{
+	return map_fixed(file, addr, len, PROT_READ | PROT_EXEC, 0, offset >> PAGE_SHIFT);
+}
+
+void hugetext_map_filler(unsigned long addr, unsigned long len)
+{
+	map_fixed(NULL, addr, len, PROT_NONE, MAP_ANONYMOUS, 0);
 }
 
 int hugetext_protect_text(struct vm_area_struct *vma, unsigned long start, unsigned long end)

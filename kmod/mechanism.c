@@ -134,7 +134,7 @@ enum hugetext_why hugetext_mechanism_file_why(struct file *file)
 	if (is_tmpfs(inode))
 		return inode->i_sb->s_flags & SB_KERNMOUNT ? HUGETEXT_WHY_ANONYMOUS_FILE :
 							     HUGETEXT_WHY_OK;
-	if (is_at_mercy(inode->i_sb))
+	if (is_at_mercy(inode->i_sb) || hugetext_filled_on_access(file))
 		return HUGETEXT_WHY_FILESYSTEM;
 	switch (READ_ONCE(mechanism)) {
 	case NATIVE:

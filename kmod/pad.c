@@ -218,9 +218,13 @@ static enum hugetext_why decide(struct mm_struct *mm, const struct edge *edge)
 		return HUGETEXT_WHY_NEIGHBOUR;
 	why = hugetext_pad(edge->region, edge->offset, i_size_read(file_inode(edge->file)),
 			   pieces, nr_pieces, &padding);
-	if (why == HUGETEXT_WHY_OK && has(HUGETEXT_USE_HOLE) && limits_address_space(mm))
-		why = HUGETEXT_WHY_ADDRESS_LIMIT;
-	return why;
+	if (why != HUGETEXT_WHY_OK)
+		return why;
+	if (has(HUGETEXT_USE_HOLE) && limits_address_space(mm))
+		return HUGETEXT_WHY_ADDRESS_LIMIT;
+	if ((has(HUGETEXT_USE_RODATA) || has(HUGETEXT_USE_CLOSED)) && hugetext_denies_exec(mm))
+		return HUGETEXT_WHY_NO_EXEC;
+	return HUGETEXT_WHY_OK;
 }
 
 static bool is_whole(void)
@@ -230,15 +234,34 @@ static bool is_whole(void)
 
 /* ---- Filling up ---- */
 
+/* Is the piece mapped anew, rather than only protected in another way? */
+static bool is_mapped_anew(const struct hugetext_piece *piece)
+{
+	return piece->use == HUGETEXT_USE_HOLE || piece->use == HUGETEXT_USE_FILLER;
+}
+
+static int map_anew(struct mm_struct *mm, const struct edge *edge,
+		    const struct hugetext_piece *piece)
+{
+	unsigned long len = piece->end - piece->start;
+	int err = hugetext_map_text(edge->file, piece->start, len,
+				    edge->offset + (piece->start - edge->region));
+
+	/* A loader that unmaps the whole image must not find anybody else in it. */
+	if (err && piece->use == HUGETEXT_USE_FILLER &&
+	    !find_vma_intersection(mm, piece->start, piece->end))
+		hugetext_map_filler(piece->start, len);
+	return err;
+}
+
 /* Make one piece text. Locking: mmap lock, for writing; current uses @mm. */
 static enum hugetext_why make_text(struct mm_struct *mm, const struct edge *edge,
 				   const struct hugetext_piece *piece)
 {
 	int err;
 
-	if (piece->use == HUGETEXT_USE_HOLE || piece->use == HUGETEXT_USE_FILLER)
-		err = hugetext_map_text(edge->file, piece->start, piece->end - piece->start,
-					edge->offset + (piece->start - edge->region));
+	if (is_mapped_anew(piece))
+		err = map_anew(mm, edge, piece);
 	else
 		err = hugetext_protect_text(find_vma(mm, piece->start), piece->start, piece->end);
 	switch (err) {
@@ -259,17 +282,30 @@ static enum hugetext_why make_text(struct mm_struct *mm, const struct edge *edge
 }
 
 /* The pieces stay listed as they were, while what they stand for changes. */
-static enum hugetext_why fill_up(struct mm_struct *mm, pid_t tgid, const struct edge *edge)
+static enum hugetext_why make_all_text(struct mm_struct *mm, pid_t tgid, const struct edge *edge,
+				       bool anew)
 {
-	enum hugetext_why why = decide(mm, edge);
+	enum hugetext_why why = HUGETEXT_WHY_OK;
 	size_t i;
 
 	for (i = 0; i < nr_pieces && why == HUGETEXT_WHY_OK; i++) {
-		if (pieces[i].use == HUGETEXT_USE_TEXT)
+		if (pieces[i].use == HUGETEXT_USE_TEXT || is_mapped_anew(&pieces[i]) != anew)
 			continue;
 		why = make_text(mm, edge, &pieces[i]);
 		trace_hugetext_pad(tgid, pieces[i].start, pieces[i].end, why);
 	}
+	return why;
+}
+
+/* First what may fail for more reasons than memory. */
+static enum hugetext_why fill_up(struct mm_struct *mm, pid_t tgid, const struct edge *edge)
+{
+	enum hugetext_why why = decide(mm, edge);
+
+	if (why == HUGETEXT_WHY_OK)
+		why = make_all_text(mm, tgid, edge, true);
+	if (why == HUGETEXT_WHY_OK)
+		why = make_all_text(mm, tgid, edge, false);
 	return why;
 }
 

@@ -81,6 +81,8 @@
 	  "the region holds memory beside the text that is not to be touched")	\
 	X(ADDRESS_LIMIT, "address_limit",	0,				\
 	  "the process limits its address space (RLIMIT_AS)")			\
+	X(NO_EXEC,	 "no_exec",		0,				\
+	  "the process lets no more memory become executable (PR_SET_MDWE)")	\
 	X(GIVEN_UP,	 "given_up",		0,				\
 	  "tried too often, see the reason before it")
 

@@ -23,14 +23,19 @@ enum hugetext_why hugetext_pad(uint64_t region, uint64_t offset, uint64_t size,
 			       const struct hugetext_piece *piece, size_t nr,
 			       const struct hugetext_padding *padding)
 {
-	bool rodata = false, other = false;
+	bool rodata = false, other = false, behind = false;
 	enum hugetext_why why;
 	uint64_t text = 0;
 	size_t i;
 
 	for (i = 0; i < nr; i++) {
-		if (piece[i].use == HUGETEXT_USE_TEXT)
+		/* No loader leaves a gap in the middle of text: the process made it. */
+		if (piece[i].use == HUGETEXT_USE_TEXT) {
+			other |= behind;
 			text += piece[i].end - piece[i].start;
+		} else {
+			behind = text > 0;
+		}
 		rodata |= piece[i].use == HUGETEXT_USE_RODATA;
 		other |= piece[i].use == HUGETEXT_USE_OTHER;
 	}

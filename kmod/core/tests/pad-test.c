@@ -65,6 +65,20 @@ static void all_or_nothing(void)
 	expect(pad(piece, NR(piece), &rodata_too), HUGETEXT_WHY_NEIGHBOUR);
 }
 
+static void gaps_within_text_stay(void)
+{
+	struct hugetext_piece piece[] = {
+		PIECE(0, 10, RODATA), PIECE(10, 100, TEXT), PIECE(100, 101, HOLE),
+		PIECE(101, 102, RODATA), PIECE(102, 512, TEXT),
+	};
+
+	expect(pad(piece, NR(piece), &rodata_too), HUGETEXT_WHY_NEIGHBOUR);
+	piece[2].use = HUGETEXT_USE_TEXT;
+	expect(pad(piece, NR(piece), &rodata_too), HUGETEXT_WHY_NEIGHBOUR);
+	piece[3].use = HUGETEXT_USE_TEXT;
+	expect(pad(piece, NR(piece), &rodata_too), HUGETEXT_WHY_OK);
+}
+
 static void more_than_the_threshold(void)
 {
 	const struct hugetext_piece piece[] = { PIECE(0, 2, TEXT), PIECE(2, 512, HOLE) };
@@ -111,6 +125,7 @@ int main(void)
 		{ "holes and fillers are filled", holes_and_fillers_are_filled },
 		{ "read-only data must be allowed", rodata_must_be_allowed },
 		{ "all or nothing", all_or_nothing },
+		{ "gaps within text stay", gaps_within_text_stay },
 		{ "more than the threshold", more_than_the_threshold },
 		{ "never past the end of the file", never_past_the_end_of_the_file },
 	};
