@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -266,6 +267,26 @@ TEST_F_TIMEOUT(process, with_a_limit_keeps_its_holes, 900)
 	EXPECT_LE(1, counter("address_limit"));
 }
 
+static void deny_exec(void)
+{
+	/* Of Linux 6.3; it goes on through exec. */
+	prctl(65 /* PR_SET_MDWE */, 1ul, 0ul, 0ul, 0ul);
+}
+
+TEST_F_TIMEOUT(process, that_denies_exec_keeps_its_read_only_data, 900)
+{
+	if (prctl(66 /* PR_GET_MDWE */, 0ul, 0ul, 0ul, 0ul) < 0)
+		SKIP(return, "PR_SET_MDWE is of later kernels");
+	ASSERT_EQ(0, write_text(THRESHOLD, "4096"));
+	ASSERT_EQ(0, write_text(RODATA, "1"));
+	ASSERT_TRUE(child_start_prepared(&self->child, "prog-edges", deny_exec));
+	EXPECT_TRUE(wait_counter("no_exec", 2));
+	EXPECT_TRUE(wait_settled());
+	EXPECT_EQ(0, text_of(self->child.pid, "prog-edges").huge);
+	EXPECT_EQ(0, counter("padded_rodata_kb"));
+	EXPECT_TRUE(answers(&self->child, "prog-edges", false));
+}
+
 /* A debugger's word in the read-only data: a private copy, which must stay. */
 TEST_F_TIMEOUT(process, keeps_private_copies_beside_its_text, 900)
 {
@@ -333,6 +354,7 @@ enum beside {
 	BESIDE_OTHER_OFFSET,
 	BESIDE_OTHER_FILLER,
 	BESIDE_CLOSED_TEXT,
+	BESIDE_HOLE_IN_TEXT,
 	BESIDE_OTHER_FILE,
 	BESIDE_ANONYMOUS,
 	BESIDE_GUARD,
@@ -362,6 +384,7 @@ NEIGHBOUR(other_offset, BESIDE_OTHER_OFFSET, false, "neighbour");
 /* Pages of the file without access, but not as a loader leaves them. */
 NEIGHBOUR(other_filler, BESIDE_OTHER_FILLER, false, "neighbour");
 NEIGHBOUR(closed_text, BESIDE_CLOSED_TEXT, false, "neighbour");
+NEIGHBOUR(hole_in_text, BESIDE_HOLE_IN_TEXT, false, "neighbour");
 NEIGHBOUR(other_file, BESIDE_OTHER_FILE, false, "neighbour");
 NEIGHBOUR(anonymous, BESIDE_ANONYMOUS, false, "neighbour");
 NEIGHBOUR(guard, BESIDE_GUARD, false, "neighbour");
@@ -488,6 +511,9 @@ TEST_F_TIMEOUT(neighbour, is_left_alone_or_filled_up, 900)
 	if (variant->beside == BESIDE_CLOSED_TEXT) {
 		at = text + 9 * PAGE;
 		ASSERT_EQ(0, mprotect(at, PAGE, PROT_NONE));
+	} else if (variant->beside == BESIDE_HOLE_IN_TEXT) {
+		at = text + 9 * PAGE;
+		ASSERT_EQ(0, munmap(at, PAGE));
 	}
 	snprintf(before, sizeof(before), "%s", line_of(at));
 	if (before[0] == 'r' && at == text)
