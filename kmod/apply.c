@@ -58,7 +58,7 @@ static enum hugetext_why take_piece(struct mm_struct *mm, unsigned long start, u
 		piece->end = min_t(unsigned long, end, last);
 		piece->end = min_t(unsigned long, piece->end,
 				   start + REGIONS_AT_ONCE * HUGETEXT_REGION_SIZE);
-		piece->offset = (vma->vm_pgoff << PAGE_SHIFT) + (start - vma->vm_start);
+		piece->offset = start - hugetext_vma_base(vma);
 		piece->file = get_file(vma->vm_file);
 	}
 	mmap_read_unlock(mm);

@@ -26,8 +26,6 @@
 #include "trace.h"
 #include "vma.h"
 
-#define REGION_MASK	(HUGETEXT_REGION_SIZE - 1)
-
 /* Looked at in one hold of the mmap lock: mappings, and regions to fill up. */
 #define MAX_LOOKS	1024
 #define MAX_FOUND	16
@@ -35,8 +33,8 @@
 /* A region of a file's text. */
 struct edge {
 	struct file *file;
+	unsigned long base;	/* where the file would begin in memory, by its text */
 	unsigned long region;
-	unsigned long offset;	/* in the file, of the region */
 };
 
 /* khugetextd's own. */
@@ -66,18 +64,6 @@ static bool is_plain_text(struct vm_area_struct *vma)
 	       hugetext_vma_why(vma) == HUGETEXT_WHY_OK;
 }
 
-/* The offset in its file that a mapping has, or would have, at an address. */
-static unsigned long offset_at(struct vm_area_struct *vma, unsigned long addr)
-{
-	return (vma->vm_pgoff << PAGE_SHIFT) + (addr - vma->vm_start);
-}
-
-/* Where the file would begin in memory, by this mapping of it. */
-static unsigned long base_of(struct vm_area_struct *vma)
-{
-	return vma->vm_start - (vma->vm_pgoff << PAGE_SHIFT);
-}
-
 /* The mapping of the file at an address, or NULL. */
 static struct vm_area_struct *mapping_at(struct mm_struct *mm, const struct edge *edge,
 					 unsigned long addr)
@@ -95,7 +81,8 @@ static enum hugetext_use use_without_text(struct vm_area_struct *vma, const stru
 {
 	struct vm_area_struct *before = mapping_at(vma->vm_mm, edge, vma->vm_start - 1);
 	struct vm_area_struct *behind = mapping_at(vma->vm_mm, edge, vma->vm_end);
-	bool fits = offset_at(vma, edge->region) == edge->offset;
+	unsigned long base = hugetext_vma_base(vma);
+	bool fits = base == edge->base;
 
 	if (before && behind && is_plain_text(before) && is_plain_text(behind))
 		return HUGETEXT_USE_OTHER;
@@ -105,8 +92,8 @@ static enum hugetext_use use_without_text(struct vm_area_struct *vma, const stru
 		return HUGETEXT_USE_OTHER;
 	if (fits)
 		return HUGETEXT_USE_CLOSED;
-	if ((before && base_of(before) == base_of(vma)) ||
-	    (behind && base_of(behind) == base_of(vma)))
+	if ((before && hugetext_vma_base(before) == base) ||
+	    (behind && hugetext_vma_base(behind) == base))
 		return HUGETEXT_USE_FILLER;
 	return HUGETEXT_USE_OTHER;
 }
@@ -115,7 +102,7 @@ static enum hugetext_use use_of(struct vm_area_struct *vma, const struct edge *e
 {
 	if (vma->vm_file != edge->file)
 		return HUGETEXT_USE_OTHER;
-	if (offset_at(vma, edge->region) == edge->offset && is_plain_text(vma))
+	if (hugetext_vma_base(vma) == edge->base && is_plain_text(vma))
 		return HUGETEXT_USE_TEXT;
 	return use_without_text(vma, edge);
 }
@@ -216,8 +203,8 @@ static enum hugetext_why decide(struct mm_struct *mm, const struct edge *edge)
 		return HUGETEXT_WHY_SPECIAL;
 	if (!list_pieces(mm, edge))
 		return HUGETEXT_WHY_NEIGHBOUR;
-	why = hugetext_pad(edge->region, edge->offset, i_size_read(file_inode(edge->file)),
-			   pieces, nr_pieces, &padding);
+	why = hugetext_pad(edge->region, edge->region - edge->base,
+			   i_size_read(file_inode(edge->file)), pieces, nr_pieces, &padding);
 	if (why != HUGETEXT_WHY_OK)
 		return why;
 	if (has(HUGETEXT_USE_HOLE) && limits_address_space(mm))
@@ -244,8 +231,7 @@ static int map_anew(struct mm_struct *mm, const struct edge *edge,
 		    const struct hugetext_piece *piece)
 {
 	unsigned long len = piece->end - piece->start;
-	int err = hugetext_map_text(edge->file, piece->start, len,
-				    edge->offset + (piece->start - edge->region));
+	int err = hugetext_map_text(edge->file, piece->start, len, piece->start - edge->base);
 
 	/* A loader that unmaps the whole image must not find anybody else in it. */
 	if (err && piece->use == HUGETEXT_USE_FILLER &&
@@ -338,8 +324,8 @@ static void look_at(struct vm_area_struct *vma, unsigned long region, pid_t tgid
 	if (*nr_found && edge[-1].region == region)
 		return;
 	edge->file = vma->vm_file;
+	edge->base = hugetext_vma_base(vma);
 	edge->region = region;
-	edge->offset = offset_at(vma, region);
 	why = decide(vma->vm_mm, edge);
 	if (why == HUGETEXT_WHY_OK && !is_whole()) {
 		get_file(edge->file);
@@ -353,16 +339,15 @@ static void look_at(struct vm_area_struct *vma, unsigned long region, pid_t tgid
 static void look_at_text(struct vm_area_struct *vma, pid_t tgid, bool report,
 			 unsigned int *nr_found)
 {
-	unsigned long first = round_down(vma->vm_start, HUGETEXT_REGION_SIZE);
-	unsigned long last = round_down(vma->vm_end, HUGETEXT_REGION_SIZE);
+	uint64_t edge[2];
+	unsigned int i, nr = hugetext_edges(vma->vm_start, vma->vm_end,
+					    vma->vm_pgoff << PAGE_SHIFT, edge);
 
-	if ((offset_at(vma, 0) & REGION_MASK) || !is_plain_text(vma) ||
+	if (!nr || !is_plain_text(vma) ||
 	    hugetext_mechanism_file_why(vma->vm_file) != HUGETEXT_WHY_OK)
 		return;
-	if (vma->vm_start & REGION_MASK)
-		look_at(vma, first, tgid, report, nr_found);
-	if ((vma->vm_end & REGION_MASK) && (last != first || !(vma->vm_start & REGION_MASK)))
-		look_at(vma, last, tgid, report, nr_found);
+	for (i = 0; i < nr; i++)
+		look_at(vma, edge[i], tgid, report, nr_found);
 }
 
 /* Returns where to go on, or 0 at the end. Locking: mmap lock, for reading. */

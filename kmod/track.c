@@ -358,8 +358,6 @@ static void release(struct slot *slot)
 	slot->tries = 0;
 	slot->reported = false;
 	slot->from = 0;
-	slot->padded = false;
-	slot->pad_from = 0;
 	slot->why = HUGETEXT_WHY_OK;
 	slot->first = 0;
 	smp_store_release(&slot->mm, NULL); /* the slot is clean for claim_slot() */

@@ -39,6 +39,17 @@ static inline enum hugetext_why hugetext_vma_regions(struct vm_area_struct *vma,
 }
 
 /*
+ * Where the file would begin in memory: address minus offset, the same for all mappings
+ * that lie in memory as they do in the file. May be below 0, as an unsigned number.
+ * Locking: mmap lock, for reading.
+ */
+static inline unsigned long hugetext_vma_base(struct vm_area_struct *vma)
+{
+	hugetext_assert_locked(vma->vm_mm);
+	return vma->vm_start - (vma->vm_pgoff << PAGE_SHIFT);
+}
+
+/*
  * The reason why a text mapping must stay as it is, or HUGETEXT_WHY_OK.
  * Locking: mmap lock, for reading. Does not sleep.
  */

@@ -103,7 +103,7 @@ FIXTURE_SETUP(attack)
 	ASSERT_EQ(0, mkdir(FOLDER, 0755));
 	ASSERT_EQ(0, chown(FOLDER, NOBODY, NOBODY));
 	ASSERT_EQ(0, write_text(CRASHES, "0"));
-	ASSERT_EQ(0, module_load("hugetext=1 pad_threshold=4096 pad_rodata=1"));
+	ASSERT_EQ(0, module_load("hugetext=1" PADDING));
 	self->cpu = khugetextd_cpu();
 	clock_gettime(CLOCK_MONOTONIC, &self->start);
 }

@@ -401,15 +401,6 @@ TEST_F_TIMEOUT(life, sparse_terabyte, 900)
 
 /* ---- What is left alone ---- */
 
-/* As a debugger does: a private copy of one page of text. */
-static bool poke(pid_t pid, unsigned long addr, long value)
-{
-	bool ok = !ptrace(PTRACE_ATTACH, pid, 0, 0) && waitpid(pid, NULL, 0) == pid &&
-		  !ptrace(PTRACE_POKETEXT, pid, addr, value);
-
-	return !ptrace(PTRACE_DETACH, pid, 0, 0) && ok;
-}
-
 #define BREAKPOINT	0x5ca1ab1ecccccccc
 
 TEST_F_TIMEOUT(life, breakpoint_set_before, 900)

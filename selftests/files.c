@@ -258,15 +258,14 @@ TEST_F_TIMEOUT(library, grown_by_name, 900)
 	const size_t size = 2 * REGION - 100, larger = 3 * REGION + 7;
 	const char *path = FOLDER "/grown";
 	unsigned char *bytes = calloc(1, larger);
-	void *reserved, *mapped;
+	unsigned char *reserved, *mapped;
 	int fd;
 
 	for (size_t i = 0; i < size; i++)
 		bytes[i] = i * 2654435761u >> 13;
 	/* Not every file system chooses an address that huge pages can cover. */
-	reserved = mmap(NULL, 3 * REGION, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	ASSERT_NE(MAP_FAILED, reserved);
-	mapped = (void *)(((uintptr_t)reserved + REGION - 1) & ~(REGION - 1));
+	mapped = reserve_regions(2 * REGION, &reserved);
+	ASSERT_NE(NULL, mapped);
 	for (int i = 0; i < 3; i++) {
 		unlink(path);
 		fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0755);
@@ -288,7 +287,7 @@ TEST_F_TIMEOUT(library, grown_by_name, 900)
 		drop_caches();
 		EXPECT_TRUE(file_is(path, bytes, larger));
 	}
-	munmap(reserved, 3 * REGION);
+	release_regions(reserved, 2 * REGION);
 	unlink(path);
 	free(bytes);
 }

@@ -13,8 +13,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -275,6 +277,30 @@ long peek(pid_t pid, unsigned long addr)
 		value = 0;
 	close(fd);
 	return value;
+}
+
+bool poke(pid_t pid, unsigned long addr, long value)
+{
+	bool ok = !ptrace(PTRACE_ATTACH, pid, 0, 0) && waitpid(pid, NULL, 0) == pid &&
+		  !ptrace(PTRACE_POKETEXT, pid, addr, value);
+
+	return !ptrace(PTRACE_DETACH, pid, 0, 0) && ok;
+}
+
+unsigned char *reserve_regions(size_t size, unsigned char **reserved)
+{
+	*reserved = mmap(NULL, size + 2 * REGION, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (*reserved == MAP_FAILED) {
+		*reserved = NULL;
+		return NULL;
+	}
+	return (void *)(((uintptr_t)*reserved + REGION) & ~(REGION - 1));
+}
+
+void release_regions(unsigned char *reserved, size_t size)
+{
+	if (reserved)
+		munmap(reserved, size + 2 * REGION);
 }
 
 const char *run_fixture(const char *name, const char *first, const char *second)

@@ -14,6 +14,10 @@
 #define FIXTURES	"/tests/fixtures"
 #define THP		"/sys/kernel/mm/transparent_hugepage"
 #define ENABLED		THP "/hugetext_enabled"
+#define PAD_THRESHOLD	THP "/hugetext_pad_threshold"
+#define PAD_RODATA	THP "/hugetext_pad_rodata"
+/* Behind another parameter of the module. */
+#define PADDING		" pad_threshold=4096 pad_rodata=1"
 #define COUNTERS	"/sys/kernel/debug/hugetext/counters"
 #define PROCESSES	"/sys/kernel/debug/hugetext/processes"
 #define REGION		(2ul << 20)
@@ -62,6 +66,15 @@ int unmount_within(const char *path, unsigned int ms);
 pid_t find_khugetextd(void);
 /* A word of a process's memory, 0 if it cannot be read. */
 long peek(pid_t pid, unsigned long addr);
+/* Change one as a debugger does, which makes a private copy of its page. */
+bool poke(pid_t pid, unsigned long addr, long value);
+
+/*
+ * Address space for @size bytes from a multiple of 2 MiB on, reserved without access as
+ * what lies around it is; *reserved is for release_regions(). NULL: there is none.
+ */
+unsigned char *reserve_regions(size_t size, unsigned char **reserved);
+void release_regions(unsigned char *reserved, size_t size);
 
 /* ---- What kernels and file systems differ in ---- */
 

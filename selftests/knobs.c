@@ -89,6 +89,38 @@ TEST_F(knobs, counters_have_the_words_of_the_table)
 		EXPECT_LE(0, counter(words[i]));
 }
 
+TEST_F(knobs, padding_takes_its_ranges)
+{
+	static const char * const wrong[] = { "2097152", "-1", "x", "0x10", "1 2", "99999999999" };
+
+	EXPECT_STREQ("0", read_text(PAD_THRESHOLD));
+	EXPECT_STREQ("0", read_text(PAD_RODATA));
+	EXPECT_EQ(0, write_text(PAD_THRESHOLD, "2097151"));
+	EXPECT_STREQ("2097151", read_text(PAD_THRESHOLD));
+	EXPECT_EQ(0, write_text(PAD_THRESHOLD, "4096\n"));
+	EXPECT_EQ(0, write_text(PAD_RODATA, "1"));
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		EXPECT_EQ(-EINVAL, write_text(PAD_THRESHOLD, wrong[i]));
+		EXPECT_EQ(-EINVAL, write_text(PAD_RODATA, wrong[i]));
+	}
+	EXPECT_EQ(-EINVAL, write_text(PAD_RODATA, "2"));
+	EXPECT_STREQ("4096", read_text(PAD_THRESHOLD));
+	EXPECT_STREQ("1", read_text(PAD_RODATA));
+	EXPECT_EQ(0, write_text(PAD_THRESHOLD, "0"));
+	EXPECT_EQ(0, write_text(PAD_RODATA, "0"));
+}
+
+TEST_F(knobs, padding_can_be_given_at_load)
+{
+	ASSERT_EQ(0, module_unload());
+	EXPECT_EQ(-EINVAL, module_load("pad_threshold=2097152"));
+	EXPECT_EQ(-EINVAL, module_load("pad_rodata=2"));
+	EXPECT_EQ(-EINVAL, module_load("pad_threshold=0x10"));
+	ASSERT_EQ(0, module_load("pad_threshold=8192 pad_rodata=1"));
+	EXPECT_STREQ("8192", read_text(PAD_THRESHOLD));
+	EXPECT_STREQ("1", read_text(PAD_RODATA));
+}
+
 TEST(parameter_takes_the_same_values)
 {
 	static const struct {

@@ -6,73 +6,19 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 
 #include "kselftest_harness.h"
 
 #include "guest.h"
 
-#define THRESHOLD	THP "/hugetext_pad_threshold"
-#define RODATA		THP "/hugetext_pad_rodata"
 #define PAGE		4096ul
 #define FOLDER		"/tests/work"
 #define COPY		FOLDER "/padded"
-
-/* ---- The knobs ---- */
-
-FIXTURE(pad_knobs) {
-};
-
-FIXTURE_SETUP(pad_knobs)
-{
-	ASSERT_EQ(0, module_load(""));
-}
-
-FIXTURE_TEARDOWN(pad_knobs)
-{
-	EXPECT_EQ(0, module_unload());
-}
-
-TEST_F(pad_knobs, take_their_ranges)
-{
-	static const char * const wrong[] = { "2097152", "-1", "", "x", "0x10", "1 2", "99999999999" };
-
-	EXPECT_STREQ("0", read_text(THRESHOLD));
-	EXPECT_STREQ("0", read_text(RODATA));
-	EXPECT_EQ(0, write_text(THRESHOLD, "2097151"));
-	EXPECT_STREQ("2097151", read_text(THRESHOLD));
-	EXPECT_EQ(0, write_text(THRESHOLD, "4096\n"));
-	EXPECT_EQ(0, write_text(RODATA, "1"));
-	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
-		if (!*wrong[i])
-			continue;
-		EXPECT_EQ(-EINVAL, write_text(THRESHOLD, wrong[i]));
-		EXPECT_EQ(-EINVAL, write_text(RODATA, wrong[i]));
-	}
-	EXPECT_EQ(-EINVAL, write_text(RODATA, "2"));
-	EXPECT_STREQ("4096", read_text(THRESHOLD));
-	EXPECT_STREQ("1", read_text(RODATA));
-	EXPECT_EQ(0, write_text(THRESHOLD, "0"));
-	EXPECT_EQ(0, write_text(RODATA, "0"));
-}
-
-TEST_F(pad_knobs, can_be_given_at_load)
-{
-	ASSERT_EQ(0, module_unload());
-	EXPECT_EQ(-EINVAL, module_load("pad_threshold=2097152"));
-	EXPECT_EQ(-EINVAL, module_load("pad_rodata=2"));
-	EXPECT_EQ(-EINVAL, module_load("pad_threshold=0x10"));
-	ASSERT_EQ(0, module_load("pad_threshold=8192 pad_rodata=1"));
-	EXPECT_STREQ("8192", read_text(THRESHOLD));
-	EXPECT_STREQ("1", read_text(RODATA));
-}
 
 /* ---- Layouts of linkers ---- */
 
@@ -152,7 +98,7 @@ TEST_F_TIMEOUT(layout, gets_its_regions, 900)
 {
 	static const char * const settings[] = {
 		"hugetext=1", "hugetext=1 pad_threshold=4096",
-		"hugetext=1 pad_threshold=4096 pad_rodata=1",
+		"hugetext=1" PADDING,
 	};
 
 	for (int i = 0; i < 3; i++) {
@@ -209,8 +155,8 @@ TEST_F_TIMEOUT(process, that_runs_already_is_padded, 900)
 	ASSERT_TRUE(start(&self->child, "prog-pie", NULL));
 	ASSERT_TRUE(wait_huge(self->child.pid, "prog-pie", 7 * 2048));
 	ASSERT_TRUE(wait_settled());
-	ASSERT_EQ(0, write_text(THRESHOLD, "4096"));
-	ASSERT_EQ(0, write_text(RODATA, "1"));
+	ASSERT_EQ(0, write_text(PAD_THRESHOLD, "4096"));
+	ASSERT_EQ(0, write_text(PAD_RODATA, "1"));
 	EXPECT_TRUE(wait_huge(self->child.pid, "prog-pie", 8 * 2048));
 	EXPECT_TRUE(answers(&self->child, "prog-pie", false));
 	EXPECT_EQ(0, wrong_bytes(self->child.pid, "prog-pie"));
@@ -219,33 +165,33 @@ TEST_F_TIMEOUT(process, that_runs_already_is_padded, 900)
 /* Its tail is 12288 bytes, and "more than" means more. */
 TEST_F_TIMEOUT(process, holds_more_text_than_the_threshold, 900)
 {
-	ASSERT_EQ(0, write_text(THRESHOLD, "12288"));
+	ASSERT_EQ(0, write_text(PAD_THRESHOLD, "12288"));
 	ASSERT_TRUE(start(&self->child, "prog-nopie", NULL));
 	EXPECT_TRUE(wait_huge(self->child.pid, "prog-nopie", 4 * 2048));
 	EXPECT_TRUE(wait_settled());
 	EXPECT_EQ(4 * 2048, text_of(self->child.pid, "prog-nopie").huge);
 	EXPECT_LE(1, counter("little_text"));
-	ASSERT_EQ(0, write_text(THRESHOLD, "12287"));
+	ASSERT_EQ(0, write_text(PAD_THRESHOLD, "12287"));
 	EXPECT_TRUE(wait_huge(self->child.pid, "prog-nopie", 5 * 2048));
 }
 
 /* All that was mapped within the library's room goes with it. */
 TEST_F_TIMEOUT(process, unmaps_what_was_filled_up, 900)
 {
+	static const struct {
+		const char *library;
+		long regions;
+	} rows[] = { { "libtext-edges.so", 2 }, { "libtext-lld.so", 4 }, { "libtext-edges.so", 2 } };
 	struct text_mapping text;
 
-	ASSERT_EQ(0, write_text(THRESHOLD, "4096"));
-	ASSERT_EQ(0, write_text(RODATA, "1"));
-	for (int i = 0; i < 3; i++) {
+	ASSERT_EQ(0, write_text(PAD_THRESHOLD, "4096"));
+	ASSERT_EQ(0, write_text(PAD_RODATA, "1"));
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		child_kill(&self->child);
-		ASSERT_TRUE(start(&self->child, "prog-pie", i % 2 ? "libtext-lld.so" :
-									"libtext-edges.so"));
-		EXPECT_TRUE(wait_huge(self->child.pid, i % 2 ? "libtext-lld.so" :
-							       "libtext-edges.so",
-				      i % 2 ? 4 * 2048 : 2 * 2048));
+		ASSERT_TRUE(start(&self->child, "prog-pie", rows[i].library));
+		EXPECT_TRUE(wait_huge(self->child.pid, rows[i].library, rows[i].regions * 2048));
 		child_ask(&self->child, "dlclose");
-		EXPECT_FALSE(find_text(self->child.pid, i % 2 ? "libtext-lld.so" :
-								"libtext-edges.so", &text));
+		EXPECT_FALSE(find_text(self->child.pid, rows[i].library, &text));
 	}
 }
 
@@ -259,7 +205,7 @@ static void limit_address_space(void)
 
 TEST_F_TIMEOUT(process, with_a_limit_keeps_its_holes, 900)
 {
-	ASSERT_EQ(0, write_text(THRESHOLD, "4096"));
+	ASSERT_EQ(0, write_text(PAD_THRESHOLD, "4096"));
 	ASSERT_TRUE(child_start_prepared(&self->child, "prog-nopie", limit_address_space));
 	EXPECT_TRUE(wait_huge(self->child.pid, "prog-nopie", 4 * 2048));
 	EXPECT_TRUE(wait_settled());
@@ -277,8 +223,8 @@ TEST_F_TIMEOUT(process, that_denies_exec_keeps_its_read_only_data, 900)
 {
 	if (prctl(66 /* PR_GET_MDWE */, 0ul, 0ul, 0ul, 0ul) < 0)
 		SKIP(return, "PR_SET_MDWE is of later kernels");
-	ASSERT_EQ(0, write_text(THRESHOLD, "4096"));
-	ASSERT_EQ(0, write_text(RODATA, "1"));
+	ASSERT_EQ(0, write_text(PAD_THRESHOLD, "4096"));
+	ASSERT_EQ(0, write_text(PAD_RODATA, "1"));
 	ASSERT_TRUE(child_start_prepared(&self->child, "prog-edges", deny_exec));
 	EXPECT_TRUE(wait_counter("no_exec", 2));
 	EXPECT_TRUE(wait_settled());
@@ -292,19 +238,14 @@ TEST_F_TIMEOUT(process, keeps_private_copies_beside_its_text, 900)
 {
 	struct text_mapping text;
 	unsigned long at;
-	int status;
 
-	ASSERT_EQ(0, write_text(THRESHOLD, "4096"));
+	ASSERT_EQ(0, write_text(PAD_THRESHOLD, "4096"));
 	ASSERT_TRUE(start(&self->child, "prog-edges", NULL));
 	ASSERT_TRUE(find_text(self->child.pid, "prog-edges", &text));
 	at = text.end + 8 * PAGE + 64;
-	ASSERT_EQ(0, ptrace(PTRACE_SEIZE, self->child.pid, 0, 0));
-	ASSERT_EQ(0, ptrace(PTRACE_INTERRUPT, self->child.pid, 0, 0));
-	ASSERT_EQ(self->child.pid, waitpid(self->child.pid, &status, 0));
-	ASSERT_EQ(0, ptrace(PTRACE_POKEDATA, self->child.pid, at, 0x1122334455667788));
-	ASSERT_EQ(0, ptrace(PTRACE_DETACH, self->child.pid, 0, 0));
+	ASSERT_TRUE(poke(self->child.pid, at, 0x1122334455667788));
 
-	ASSERT_EQ(0, write_text(RODATA, "1"));
+	ASSERT_EQ(0, write_text(PAD_RODATA, "1"));
 	/* The read-only data before the text is another mapping. */
 	EXPECT_TRUE(wait_huge(self->child.pid, "prog-edges", 2048));
 	EXPECT_TRUE(wait_settled());
@@ -328,16 +269,13 @@ static bool make_room(struct room *room)
 	if (copy_file(FIXTURES "/libtext.so", COPY))
 		return false;
 	room->fd = open(COPY, O_RDONLY | O_CLOEXEC);
-	room->reserved = mmap(NULL, 5 * REGION, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (fsync(room->fd) || room->reserved == MAP_FAILED)
-		return false;
-	room->text = (void *)(((uintptr_t)room->reserved + REGION - 1) & ~(REGION - 1));
-	return true;
+	room->text = reserve_regions(3 * REGION, &room->reserved);
+	return !fsync(room->fd) && room->text;
 }
 
 static void clear_room(struct room *room)
 {
-	munmap(room->reserved, 5 * REGION);
+	release_regions(room->reserved, 3 * REGION);
 	close(room->fd);
 	unlink(COPY);
 }
@@ -530,7 +468,7 @@ TEST_F_TIMEOUT(neighbour, is_left_alone_or_filled_up, 900)
 		EXPECT_LE(1, counter("rodata"));
 	}
 
-	ASSERT_EQ(0, write_text(RODATA, "1"));
+	ASSERT_EQ(0, write_text(PAD_RODATA, "1"));
 	if (variant->fills) {
 		EXPECT_TRUE(wait_huge(getpid(), COPY, 3 * 2048));
 		EXPECT_EQ(0, wrong_bytes(getpid(), COPY));
@@ -615,7 +553,7 @@ FIXTURE_SETUP(race)
 {
 	ASSERT_TRUE(khugepaged_off());
 	ASSERT_TRUE(make_room(&self->room));
-	ASSERT_EQ(0, module_load("hugetext=1 pad_threshold=4096 pad_rodata=1"));
+	ASSERT_EQ(0, module_load("hugetext=1" PADDING));
 }
 
 FIXTURE_TEARDOWN(race)

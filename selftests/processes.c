@@ -153,7 +153,7 @@ static bool attach(pid_t pid)
 }
 
 /* Change a byte of a running tracee. */
-static bool poke(pid_t pid, unsigned long addr, unsigned char byte)
+static bool poke_running(pid_t pid, unsigned long addr, unsigned char byte)
 {
 	return attach(pid) && set_byte(pid, addr, byte) && !ptrace(PTRACE_DETACH, pid, 0, 0);
 }
@@ -304,7 +304,7 @@ TEST_F_TIMEOUT(poked, seen_by_one_process, 900)
 		ASSERT_EQ(0, write_text(ENABLED, "1"));
 		ASSERT_TRUE(wait_all_huge(self->child.pid, "prog-nopie"));
 	}
-	ASSERT_TRUE(poke(self->child.pid, self->addr, before ^ 1));
+	ASSERT_TRUE(poke_running(self->child.pid, self->addr, before ^ 1));
 	EXPECT_STREQ(self->wanted, child_ask(&self->child, "call"));
 	ASSERT_EQ(0, write_text(ENABLED, "1"));
 	ASSERT_TRUE(look_again(&self->child));
@@ -337,7 +337,7 @@ TEST_F_TIMEOUT(process, poked_during_a_collapse, 900)
 		addr = inner_page(big_text(&self->child, "addr")) + i * 4096 + 1;
 		before = byte_at(self->child.pid, addr);
 		sleep_ms(i * 4);
-		ASSERT_TRUE(poke(self->child.pid, addr, before ^ 0x80));
+		ASSERT_TRUE(poke_running(self->child.pid, addr, before ^ 0x80));
 		ASSERT_TRUE(child_start(&self->other, PROGRAM));
 		EXPECT_TRUE(wait_all_huge(self->other.pid, PROGRAM));
 		EXPECT_TRUE(works(&self->other, "prog-nopie"));
@@ -1230,7 +1230,7 @@ TEST_F_TIMEOUT(process, core_dump, 900)
 		close(fd);
 		addr = inner_page(text.start);
 		if (i) {
-			ASSERT_TRUE(poke(self->child.pid, addr, BREAKPOINT));
+			ASSERT_TRUE(poke_running(self->child.pid, addr, BREAKPOINT));
 			wanted[addr - text.start] = BREAKPOINT;
 		}
 

@@ -41,11 +41,9 @@ FIXTURE(text) {
 
 static void map_text(struct counts *counts)
 {
-	unsigned char *reserved, *start;
+	unsigned char *reserved, *start = reserve_regions(REGION, &reserved);
 	int fd = open(TEXT, O_RDONLY | O_CLOEXEC);
 
-	reserved = mmap(NULL, 2 * REGION, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	start = (void *)(((uintptr_t)reserved + REGION) & ~(REGION - 1));
 	for (;;) {
 		mmap(start, REGION, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, fd, 0);
 		/* No fault brings in more than its own page. */

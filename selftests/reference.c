@@ -179,12 +179,9 @@ static unsigned int sequence_of(const struct reference *file)
 
 static bool map(struct view *view, int fd)
 {
-	size_t length = MOST + 2 * REGION;
-
-	view->reserved = mmap(NULL, length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (view->reserved == MAP_FAILED)
+	view->start = reserve_regions(MOST, &view->reserved);
+	if (!view->start)
 		return false;
-	view->start = (void *)(((uintptr_t)view->reserved + REGION) & ~(REGION - 1));
 	return mmap(view->start, MOST, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, fd, 0) !=
 	       MAP_FAILED;
 }
@@ -222,8 +219,7 @@ bool view_open(struct view *view, const struct reference *file, bool through)
 
 void view_close(struct view *view)
 {
-	if (view->reserved && view->reserved != MAP_FAILED)
-		munmap(view->reserved, MOST + 2 * REGION);
+	release_regions(view->reserved, MOST);
 	view->reserved = NULL;
 }
 

@@ -76,7 +76,7 @@ TEST_F_TIMEOUT(storm, load_and_unload_50_times, 1200)
 	long collapsed = 0;
 
 	for (int i = 0; i < ROUNDS; i++) {
-		ASSERT_EQ(0, module_load(i % 2 ? "hugetext=1" : "hugetext=3 pad_threshold=4096 pad_rodata=1"));
+		ASSERT_EQ(0, module_load(i % 2 ? "hugetext=1" : "hugetext=3" PADDING));
 		sleep_ms(i % 10 * 40);
 		if (i % 5 == 4) {
 			ASSERT_EQ(0, write_text(ENABLED, "0"));

@@ -491,8 +491,7 @@ static void toggle(struct world *world, int number)
 		if (module_unload())
 			wrong(world, "the module does not unload");
 		sleep_ms(random_below(&random, 500));
-		if (module_load(random_below(&random, 2) ? "hugetext=1" :
-				"hugetext=1 pad_threshold=4096 pad_rodata=1"))
+		if (module_load(random_below(&random, 2) ? "hugetext=1" : "hugetext=1" PADDING))
 			wrong(world, "the module does not load");
 		add(&world->loads, 1);
 	}

@@ -269,15 +269,12 @@ static void usage(void)
 	      "read.\n", stdout);
 }
 
-/* An option without a short one. */
-#define PAD_RODATA	256
-
 int check_main(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "summary", no_argument, NULL, 'S' },
 		{ "pad-threshold", required_argument, NULL, 'p' },
-		{ "pad-rodata", no_argument, NULL, PAD_RODATA },
+		{ "pad-rodata", no_argument, NULL, OPTION_PAD_RODATA },
 		{ "json", no_argument, NULL, 'J' },
 		{ "raw", no_argument, NULL, 'r' },
 		COMMON_OPTIONS, { 0 }
@@ -298,7 +295,7 @@ int check_main(int argc, char **argv)
 				return HUGETEXT_TROUBLE;
 			}
 			break;
-		case PAD_RODATA:
+		case OPTION_PAD_RODATA:
 			report.padding.rodata = true;
 			break;
 		case 'J':

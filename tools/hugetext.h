@@ -33,6 +33,7 @@ bool common_option(int c, void (*usage)(void), int *result);
 enum {
 	OPTION_FILE = 256,
 	OPTION_ANON,
+	OPTION_PAD_RODATA,
 };
 
 #define COMMON_OPTIONS						\

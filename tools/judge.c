@@ -236,17 +236,15 @@ static uint64_t padded_bytes(const struct elf_file *file, size_t i, uint64_t bas
 static void predict_padding(const struct elf_file *file, size_t i, uint64_t base,
 			    const struct hugetext_padding *padding, struct judgement *judgement)
 {
-	uint64_t start, end, first, last, bytes = 0;
+	uint64_t start, end, edge[2], bytes = 0;
+	unsigned int k, nr;
 
 	segment_pages(file, i, base, &start, &end);
-	if (start >= end || ((start - (file->segment[i].p_offset & PAGE_MASK)) & REGION_MASK))
+	if (start >= end)
 		return;
-	first = start & ~REGION_MASK;
-	last = end & ~REGION_MASK;
-	if (first != start)
-		bytes += padded_bytes(file, i, base, first, padding);
-	if (last != end && (last != first || first == start))
-		bytes += padded_bytes(file, i, base, last, padding);
+	nr = hugetext_edges(start, end, file->segment[i].p_offset & PAGE_MASK, edge);
+	for (k = 0; k < nr; k++)
+		bytes += padded_bytes(file, i, base, edge[k], padding);
 	judgement->segment[i].huge_bytes += bytes;
 	judgement->huge_bytes += bytes;
 }

@@ -4,6 +4,22 @@
  */
 #include "pad.h"
 
+unsigned int hugetext_edges(uint64_t start, uint64_t end, uint64_t offset, uint64_t edge[2])
+{
+	uint64_t first = start & ~(HUGETEXT_REGION_SIZE - 1);
+	uint64_t last = end & ~(HUGETEXT_REGION_SIZE - 1);
+	unsigned int nr = 0;
+
+	if ((start - offset) % HUGETEXT_REGION_SIZE)
+		return 0;
+	if (first != start)
+		edge[nr++] = first;
+	/* Both edges may be in one region. */
+	if (last != end && (!nr || last != first))
+		edge[nr++] = last;
+	return nr;
+}
+
 /* All or nothing: a region that stays small in part gains nothing by the rest. */
 static enum hugetext_why why_not(uint64_t text, bool rodata, bool other,
 				 const struct hugetext_padding *padding)

@@ -35,6 +35,20 @@ struct hugetext_padding {
 #define HUGETEXT_MAX_PIECES	16
 
 /**
+ * hugetext_edges() - the regions that a text mapping fills only in part
+ * @start: first address, a multiple of the page size
+ * @end: first address behind, a multiple of the page size, above @start
+ * @offset: the file offset mapped at @start, a multiple of the page size
+ * @edge: set to the addresses of those regions, ascending
+ *
+ * Any context.
+ *
+ * Return: how many there are, 0 to 2; 0 also where address and offset differ modulo
+ * 2 MiB, so that no region can be huge.
+ */
+unsigned int hugetext_edges(uint64_t start, uint64_t end, uint64_t offset, uint64_t edge[2]);
+
+/**
  * hugetext_pad() - may one region be filled up?
  * @region: its address, a multiple of 2 MiB
  * @offset: the file offset that belongs there

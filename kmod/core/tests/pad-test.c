@@ -25,6 +25,37 @@ static enum hugetext_why pad(const struct hugetext_piece *piece, size_t nr,
 	return hugetext_pad(BASE, 3 * REGION, 4 * REGION, piece, nr, padding);
 }
 
+static void edges_of_mappings(void)
+{
+	static const struct {
+		uint64_t from, to, offset;	/* pages */
+		unsigned int nr;
+		uint64_t edge[2];		/* regions */
+	} row[] = {
+		{ 512, 1536, 0, 0, { 0, 0 } },
+		{ 513, 1536, 1, 1, { 1, 0 } },
+		{ 512, 1537, 0, 1, { 3, 0 } },
+		{ 513, 1535, 513, 2, { 1, 2 } },
+		{ 1000, 1030, 488, 2, { 1, 2 } },
+		/* One region holds both edges. */
+		{ 513, 700, 1, 1, { 1, 0 } },
+		{ 512, 700, 0, 1, { 1, 0 } },
+		{ 513, 1024, 1, 1, { 1, 0 } },
+		/* Not congruent. */
+		{ 513, 1536, 2, 0, { 0, 0 } },
+	};
+	unsigned int i, k;
+
+	for (i = 0; i < NR(row); i++) {
+		uint64_t edge[2] = { 0, 0 };
+
+		expect(hugetext_edges(row[i].from * PAGE, row[i].to * PAGE, row[i].offset * PAGE,
+				      edge), row[i].nr);
+		for (k = 0; k < 2; k++)
+			expect(edge[k], row[i].edge[k] * REGION);
+	}
+}
+
 static void whole_text_needs_nothing(void)
 {
 	const struct hugetext_piece one[] = { PIECE(0, 512, TEXT) };
@@ -121,6 +152,7 @@ static void never_past_the_end_of_the_file(void)
 int main(void)
 {
 	static const struct tap_test tests[] = {
+		{ "edges of mappings", edges_of_mappings },
 		{ "whole text needs nothing", whole_text_needs_nothing },
 		{ "holes and fillers are filled", holes_and_fillers_are_filled },
 		{ "read-only data must be allowed", rodata_must_be_allowed },
