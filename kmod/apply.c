@@ -120,23 +120,27 @@ enum hugetext_why hugetext_why_weightier(enum hugetext_why a, enum hugetext_why 
 	return a;
 }
 
-static void report(pid_t tgid, unsigned long start, unsigned long end, enum hugetext_why why)
+static void report(struct mm_struct *mm, pid_t tgid, unsigned long start, unsigned long end,
+		   enum hugetext_why why)
 {
 	trace_hugetext_collapse(tgid, start, end, why);
 	if (why == HUGETEXT_WHY_OK)
 		hugetext_tally_total(HUGETEXT_TOTAL_COLLAPSED,
 				     (end - start) / HUGETEXT_REGION_SIZE);
+	else if (hugetext_why_passing(why))
+		hugetext_explain_failed(mm, start, end, why);
 }
 
 /* Report what is huge, up to the first extent of a piece that is small; NULL: none is. */
-static struct hugetext_extent *first_small(pid_t tgid)
+static struct hugetext_extent *first_small(struct mm_struct *mm, pid_t tgid)
 {
 	unsigned int i;
 
 	for (i = 0; i < after.nr; i++) {
 		if (!after.extent[i].huge)
 			return &after.extent[i];
-		report(tgid, after.extent[i].start, after.extent[i].end, HUGETEXT_WHY_OK);
+		report(mm, tgid, after.extent[i].start, after.extent[i].end,
+		       HUGETEXT_WHY_OK);
 	}
 	return NULL;
 }
@@ -186,19 +190,24 @@ static void read_in(struct mm_struct *mm, const struct piece *piece)
 	}
 }
 
+/* A fault in text. Locking: mmap lock, for reading. */
+static void touch_locked(struct mm_struct *mm, unsigned long addr, struct file *file)
+{
+	struct vm_area_struct *vma = find_vma(mm, addr);
+
+	if (vma && vma->vm_start <= addr && vma->vm_file == file)
+		hugetext_fault_in(mm, addr);
+}
+
 /*
  * Where nothing near an address was ever touched, there is not even a table that
  * a PMD could be in, and only a fault makes one. Its page was just read.
  */
 static void touch(struct mm_struct *mm, unsigned long addr, struct file *file)
 {
-	struct vm_area_struct *vma;
-
 	if (!mmap_read_trylock(mm))
 		return;
-	vma = find_vma(mm, addr);
-	if (vma && vma->vm_start <= addr && vma->vm_file == file)
-		hugetext_fault_in(mm, addr);
+	touch_locked(mm, addr, file);
 	mmap_read_unlock(mm);
 }
 
@@ -234,12 +243,12 @@ static enum hugetext_why collapse(struct mm_struct *mm, pid_t tgid, const struct
 		if (why != HUGETEXT_WHY_OK)
 			return hugetext_why_weightier(result, why);
 
-		small = first_small(tgid);
+		small = first_small(mm, tgid);
 		if (!small)
 			return result;
 		start = small->start;
 		if (small->why != HUGETEXT_WHY_OK) {
-			report(tgid, start, small->end, small->why);
+			report(mm, tgid, start, small->end, small->why);
 			result = hugetext_why_weightier(result, small->why);
 			start = small->end;
 			continue;
@@ -251,7 +260,7 @@ static enum hugetext_why collapse(struct mm_struct *mm, pid_t tgid, const struct
 		}
 
 		why = why_failed(piece->file, err);
-		report(tgid, start, start + HUGETEXT_REGION_SIZE, why);
+		report(mm, tgid, start, start + HUGETEXT_REGION_SIZE, why);
 		result = hugetext_why_weightier(result, why);
 		if (concerns_all(why))
 			return result;
@@ -276,7 +285,7 @@ enum hugetext_why hugetext_apply(struct mm_struct *mm, pid_t tgid,
 			/* Locked is all of it; gone is this region, for all we know. */
 			action->start = hugetext_why_passing(why) ? action->end :
 							    from + HUGETEXT_REGION_SIZE;
-			report(tgid, from, action->start, why);
+			report(mm, tgid, from, action->start, why);
 			result = hugetext_why_weightier(result, why);
 			continue;
 		}
@@ -293,7 +302,7 @@ enum hugetext_why hugetext_apply(struct mm_struct *mm, pid_t tgid,
 			why = collapse(mm, tgid, &piece);
 			hugetext_mechanism_end();
 		} else {
-			report(tgid, piece.start, piece.end, why);
+			report(mm, tgid, piece.start, piece.end, why);
 		}
 		result = hugetext_why_weightier(result, why);
 		action->start = piece.end;
@@ -301,4 +310,144 @@ enum hugetext_why hugetext_apply(struct mm_struct *mm, pid_t tgid,
 	} while (action->start < action->end && !hugetext_track_turn_is_over() &&
 		 !hugetext_track_is_exiting(mm));
 	return result;
+}
+
+/* ---- Taking back ---- */
+
+/* A text mapping, as it was when somebody looked. */
+struct text {
+	unsigned long start;
+	unsigned long end;
+	bool marked;		/* MADV_NOHUGEPAGE */
+	int advice;		/* of MADV_NORMAL, MADV_RANDOM and MADV_SEQUENTIAL */
+	uint64_t first;		/* whole regions; none where both are 0 */
+	uint64_t last;
+};
+
+static int advice_of(struct vm_area_struct *vma)
+{
+	if (vma->vm_flags & VM_RAND_READ)
+		return MADV_RANDOM;
+	return vma->vm_flags & VM_SEQ_READ ? MADV_SEQUENTIAL : MADV_NORMAL;
+}
+
+/* The first text mapping that ends above @from. Return: 1, 0: there is none, or -EINTR. */
+static int next_text(struct mm_struct *mm, unsigned long from, struct text *text)
+{
+	VMA_ITERATOR(vmi, mm, from);
+	struct vm_area_struct *vma;
+	int found = 0;
+
+	if (mmap_read_lock_killable(mm))
+		return -EINTR;
+	for_each_vma(vmi, vma) {
+		if (!hugetext_vma_is_text(vma) || hugetext_vma_why(vma) == HUGETEXT_WHY_SPECIAL)
+			continue;
+		*text = (struct text){
+			.start = vma->vm_start,
+			.end = vma->vm_end,
+			.marked = vma->vm_flags & VM_NOHUGEPAGE,
+			.advice = advice_of(vma),
+		};
+		if (hugetext_vma_regions(vma, &text->first, &text->last) != HUGETEXT_WHY_OK)
+			text->first = text->last = 0;
+		found = 1;
+		break;
+	}
+	mmap_read_unlock(mm);
+	return found;
+}
+
+/* 1, 0, or -EINTR. */
+static int is_huge(struct mm_struct *mm, unsigned long region)
+{
+	int huge;
+
+	if (mmap_read_lock_killable(mm))
+		return -EINTR;
+	huge = hugetext_region_is_huge(mm, region);
+	mmap_read_unlock(mm);
+	return huge;
+}
+
+/* The fault that makes a page table. Return: 0 or -EINTR. */
+static int touch_text(struct mm_struct *mm, unsigned long addr)
+{
+	struct vm_area_struct *vma;
+
+	if (mmap_read_lock_killable(mm))
+		return -EINTR;
+	vma = find_vma(mm, addr);
+	if (vma && hugetext_vma_is_text(vma))
+		touch_locked(mm, addr, vma->vm_file);
+	mmap_read_unlock(mm);
+	return 0;
+}
+
+/*
+ * A region of which only a part is in one mapping cannot be one page: as soon as
+ * the mapping is split there, the kernel takes it out, and a fault makes a page
+ * table instead, which stays when the parts join again. For that moment they
+ * differ in nothing but how the file would be read ahead from the first page.
+ */
+static int make_region_small(struct mm_struct *mm, unsigned long region, int advice)
+{
+	int other = advice == MADV_RANDOM ? MADV_NORMAL : MADV_RANDOM;
+	int err, err_back;
+
+	err = hugetext_do_madvise(mm, region, PAGE_SIZE, other);
+	if (err)
+		return err;
+	err = touch_text(mm, region);
+	err_back = hugetext_do_madvise(mm, region, PAGE_SIZE, advice);
+	return err ?: err_back;
+}
+
+/* Return: how many regions stay huge, or a negative errno. */
+static int make_mapping_small(struct mm_struct *mm, const struct text *text)
+{
+	unsigned long region;
+	int err, nr_huge = 0;
+
+	if (!text->marked) {
+		err = hugetext_do_madvise(mm, text->start, text->end - text->start,
+					  MADV_NOHUGEPAGE);
+		/* What the process unmaps meanwhile is small enough. */
+		if (err)
+			return err == -ENOMEM ? 0 : err;
+	}
+	for (region = text->first; region < text->last; region += HUGETEXT_REGION_SIZE) {
+		int huge = is_huge(mm, region);
+
+		if (huge > 0) {
+			err = make_region_small(mm, region, text->advice);
+			if (err && err != -ENOMEM)
+				return err;
+			huge = is_huge(mm, region);
+		}
+		if (huge < 0)
+			return huge;
+		nr_huge += huge;
+		cond_resched();
+	}
+	return nr_huge;
+}
+
+int hugetext_apply_small(struct mm_struct *mm)
+{
+	unsigned long from = 0;
+	bool left = false;
+	struct text text;
+	int ret;
+
+	while ((ret = next_text(mm, from, &text)) > 0) {
+		ret = make_mapping_small(mm, &text);
+		if (ret < 0)
+			return ret;
+		left |= ret;
+		from = text.end;
+	}
+	if (ret < 0)
+		return ret;
+	return left ? -EBUSY : 0;
 }

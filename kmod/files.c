@@ -37,12 +37,16 @@ struct served_file {
 	struct inode *inode;		/* list_lock */
 	struct list_head list;		/* list_lock */
 	struct mutex drop_lock;		/* one dropper at a time */
+	bool kept_small;		/* was rolled back; list_lock for changes */
+	unsigned int rolled_back;	/* in this round of all; list_lock */
 };
 
 static struct fsnotify_group *group;
 static LIST_HEAD(served_files);
 static DEFINE_SPINLOCK(list_lock);
 static atomic_t nr_served;		/* not freed yet */
+static atomic_t nr_kept_small;
+static unsigned int rollback_round;	/* list_lock */
 
 /* The inode whose text khugetextd collapses at this moment, or NULL. */
 static struct inode *collapsing;
@@ -99,8 +103,8 @@ static int drop_huge_folio(struct address_space *mapping, pgoff_t index)
 
 /*
  * Take the huge folios of a file out of the page cache and all page tables.
- * The caller keeps the inode alive, and either has it open for writing or has
- * stopped khugetextd, so no new ones appear. Nothing is lost: the kernel
+ * The caller keeps the inode alive. Unless he has it open for writing, has stopped
+ * khugetextd or keeps the file small, new ones may appear. Nothing is lost: the kernel
  * refuses to drop a dirty folio, and then so do we. Returns how many were dropped,
  * or a negative errno.
  */
@@ -138,18 +142,12 @@ bool hugetext_files_writable(struct inode *inode)
 	return !hugetext_files_collapsing(inode) && !hugetext_peek_huge(inode->i_mapping);
 }
 
-/* Wait for a collapse under way to end, for a while. */
-static int wait_for_collapse(struct inode *inode)
+/* Wait for a collapse under way to end, for a while. Is it over? */
+static bool wait_for_collapse(struct inode *inode)
 {
-	long left;
-
 	smp_mb(); /* as above */
-	left = wait_event_killable_timeout(collapse_over, !hugetext_files_collapsing(inode),
-					   COLLAPSE_PATIENCE);
-	if (left > 0)
-		return 0;
-	hugetext_tally_total(HUGETEXT_TOTAL_REFUSED_OPENS, 1);
-	return -ETXTBSY;
+	return wait_event_killable_timeout(collapse_over, !hugetext_files_collapsing(inode),
+					   COLLAPSE_PATIENCE) > 0;
 }
 
 /*
@@ -161,16 +159,15 @@ static int wait_for_collapse(struct inode *inode)
  */
 static int make_writable(struct served_file *served, struct inode *inode)
 {
-	int ret = wait_for_collapse(inode);
+	int ret = -ETXTBSY;
 
-	if (ret)
-		return ret;
-	ret = drop_huge_folios(served, inode);
+	if (wait_for_collapse(inode))
+		ret = drop_huge_folios(served, inode);
 	/* Who used them shall have them back when the writer is gone. */
 	if (ret)
 		hugetext_track_look_again();
 	/* Where huge folios can be written to, one that stays is no reason to refuse. */
-	if (ret >= 0 || mapping_large_folio_support(inode->i_mapping))
+	if (ret >= 0 || (ret != -ETXTBSY && mapping_large_folio_support(inode->i_mapping)))
 		return 0;
 	hugetext_tally_total(HUGETEXT_TOTAL_REFUSED_OPENS, 1);
 	return -ETXTBSY;
@@ -205,6 +202,41 @@ static int open_event(struct fsnotify_group *group, u32 mask, const void *data, 
 
 /* ---- The set of files ---- */
 
+/* Locking: list_lock. */
+static void keep_small(struct served_file *served, bool keep)
+{
+	if (served->kept_small == keep)
+		return;
+	WRITE_ONCE(served->kept_small, keep);
+	atomic_add(keep ? 1 : -1, &nr_kept_small);
+}
+
+bool hugetext_files_kept_small(struct inode *inode)
+{
+	struct fsnotify_mark *mark;
+	bool kept;
+
+	/* Most of the time there are none. */
+	if (!atomic_read(&nr_kept_small))
+		return false;
+	mark = hugetext_find_inode_mark(inode, group);
+	if (!mark)
+		return false;
+	kept = READ_ONCE(container_of(mark, struct served_file, mark)->kept_small);
+	fsnotify_put_mark(mark);
+	return kept;
+}
+
+void hugetext_files_let_go(void)
+{
+	struct served_file *served;
+
+	spin_lock(&list_lock);
+	list_for_each_entry(served, &served_files, list)
+		keep_small(served, false);
+	spin_unlock(&list_lock);
+}
+
 /* The mark leaves its inode, which is still in one piece until we return. */
 static void freeing_mark(struct fsnotify_mark *mark, struct fsnotify_group *group)
 {
@@ -213,6 +245,7 @@ static void freeing_mark(struct fsnotify_mark *mark, struct fsnotify_group *grou
 	spin_lock(&list_lock);
 	served->inode = NULL;
 	list_del_init(&served->list);
+	keep_small(served, false);
 	spin_unlock(&list_lock);
 }
 
@@ -228,7 +261,7 @@ static const struct fsnotify_ops mark_ops = {
 	.free_mark = free_mark,
 };
 
-/* khugetextd alone adds, so two never meet. */
+/* khugetextd adds, and who rolls a file back: one of two that meet finds the other's. */
 static enum hugetext_why add(struct inode *inode)
 {
 	struct served_file *served;
@@ -259,6 +292,8 @@ static enum hugetext_why add(struct inode *inode)
 	if (err) {
 		freeing_mark(&served->mark, group);
 		fsnotify_put_mark(&served->mark);
+		if (err == -EEXIST)
+			return HUGETEXT_WHY_OK;
 		return err == -ENOMEM ? HUGETEXT_WHY_NO_MEMORY : HUGETEXT_WHY_REFUSED;
 	}
 	/* The inode's list holds a reference of its own. */
@@ -281,18 +316,21 @@ enum hugetext_why hugetext_files_begin(struct inode *inode)
 		return why;
 	WRITE_ONCE(collapsing, inode);
 	smp_mb(); /* before any look at i_writecount, see wait_for_collapse() */
-	if (inode_is_open_for_write(inode)) {
+	if (inode_is_open_for_write(inode))
+		why = HUGETEXT_WHY_OPEN_FOR_WRITE;
+	else if (hugetext_files_kept_small(inode))
+		why = HUGETEXT_WHY_ROLLED_BACK;
+	if (why != HUGETEXT_WHY_OK)
 		hugetext_files_end();
-		return HUGETEXT_WHY_OPEN_FOR_WRITE;
-	}
-	return HUGETEXT_WHY_OK;
+	return why;
 }
 
 /*
  * Pin a file of the set, its inode and the superblock. An inode that is being
- * evicted takes its pages and its mark along by itself, so it is passed over.
+ * evicted takes its pages and its mark along by itself: -EAGAIN. With a @round only
+ * such files are taken that were not in it yet. NULL: there is none.
  */
-static struct served_file *take_one(struct inode **inode)
+static struct served_file *take_one(struct inode **inode, unsigned int round)
 {
 	struct super_block *sb = NULL;
 	struct served_file *served;
@@ -300,6 +338,9 @@ static struct served_file *take_one(struct inode **inode)
 	*inode = NULL;
 	spin_lock(&list_lock);
 	list_for_each_entry(served, &served_files, list) {
+		if (round && served->rolled_back == round)
+			continue;
+		served->rolled_back = round;
 		sb = served->inode->i_sb;
 		if (!atomic_inc_not_zero(&sb->s_active))
 			continue;
@@ -314,10 +355,11 @@ static struct served_file *take_one(struct inode **inode)
 
 	if (*inode)
 		return served;
+	if (!sb)
+		return NULL;
 	/* This one goes by itself; letting go of its superblock may sleep. */
-	if (sb)
-		deactivate_super(sb);
-	return NULL;
+	deactivate_super(sb);
+	return ERR_PTR(-EAGAIN);
 }
 
 static bool any_left(void)
@@ -330,17 +372,75 @@ static bool any_left(void)
 	return left;
 }
 
-/* Drop what can be dropped; what is dirty first gets written. */
+/* Drop what can be dropped; what is dirty first gets written. Return: 0 or an errno. */
+static int drop_all(struct served_file *served, struct inode *inode)
+{
+	int err = min(drop_huge_folios(served, inode), 0);
+
+	if (err)
+		err = filemap_write_and_wait(inode->i_mapping);
+	if (err)
+		return err;
+	return min(drop_huge_folios(served, inode), 0);
+}
+
 static void take_back(struct served_file *served, struct inode *inode)
 {
-	if (drop_huge_folios(served, inode) >= 0)
-		return;
-	if (!filemap_write_and_wait(inode->i_mapping) && drop_huge_folios(served, inode) >= 0)
-		return;
 	/* Where huge folios can be written to, somebody may do so all the time. */
-	if (!mapping_large_folio_support(inode->i_mapping))
+	if (drop_all(served, inode) && !mapping_large_folio_support(inode->i_mapping))
 		pr_warn("inode %lu on %s keeps huge pages\n", (unsigned long)inode->i_ino,
 			inode->i_sb->s_id);
+}
+
+int hugetext_files_roll_back(struct inode *inode)
+{
+	struct fsnotify_mark *mark;
+	struct served_file *served;
+	enum hugetext_why why;
+	int err;
+
+	/* Nobody was ever served. */
+	if (!READ_ONCE(group))
+		return 0;
+	why = add(inode);
+	if (why != HUGETEXT_WHY_OK)
+		return why == HUGETEXT_WHY_NO_MEMORY ? -ENOMEM : -EBUSY;
+	mark = hugetext_find_inode_mark(inode, group);
+	if (!mark)
+		return -EBUSY;
+	served = container_of(mark, struct served_file, mark);
+	spin_lock(&list_lock);
+	keep_small(served, served->inode);
+	spin_unlock(&list_lock);
+	/* Whoever begins a collapse after this sees it; see hugetext_files_begin(). */
+	err = wait_for_collapse(inode) ? drop_all(served, inode) : -EBUSY;
+	fsnotify_put_mark(mark);
+	return err;
+}
+
+int hugetext_files_roll_back_all(void)
+{
+	struct served_file *served;
+	struct super_block *sb;
+	struct inode *inode;
+	unsigned int round;
+	int err = 0;
+
+	spin_lock(&list_lock);
+	/* 0 is no round. */
+	rollback_round = rollback_round + 1 ?: 1;
+	round = rollback_round;
+	spin_unlock(&list_lock);
+	while ((served = take_one(&inode, round)) && !fatal_signal_pending(current)) {
+		if (IS_ERR(served))
+			continue;
+		sb = inode->i_sb;
+		err = (wait_for_collapse(inode) ? drop_all(served, inode) : -EBUSY) ?: err;
+		fsnotify_put_mark(&served->mark);
+		iput(inode);
+		deactivate_super(sb);
+	}
+	return fatal_signal_pending(current) ? -EINTR : err;
 }
 
 void hugetext_files_take_back(void)
@@ -350,8 +450,8 @@ void hugetext_files_take_back(void)
 	struct inode *inode;
 
 	while (any_left()) {
-		served = take_one(&inode);
-		if (!served) {
+		served = take_one(&inode, 0);
+		if (IS_ERR_OR_NULL(served)) {
 			msleep(DROP_PAUSE);
 			continue;
 		}

@@ -22,6 +22,7 @@ struct hugetext_settings {
 	unsigned int enabled;
 	unsigned int pad_threshold;	/* bytes, below 2 MiB; 0: no padding */
 	unsigned int pad_rodata;	/* 0 or 1 */
+	u64 since;			/* when HUGETEXT_FILE was turned on, ns since boot */
 };
 extern struct hugetext_settings hugetext_settings;
 
@@ -31,10 +32,12 @@ extern struct hugetext_settings hugetext_settings;
  * hugetext_knobs_init() - create the sysfs files
  * @change: called for every accepted write to the file of a setting, may sleep;
  *	    it alone decides what to do about the new value and stores it
+ * @roll_back: called for every write to hugetext_rollback, without its newline, may sleep
  *
  * May sleep. Return: 0 or a negative errno; nothing is left behind then.
  */
-int hugetext_knobs_init(int (*change)(unsigned int *setting, unsigned int value));
+int hugetext_knobs_init(int (*change)(unsigned int *setting, unsigned int value),
+			int (*roll_back)(const char *what));
 
 /* Remove the sysfs files; no write is under way when it returns. May sleep. */
 void hugetext_knobs_exit(void);
@@ -106,6 +109,9 @@ bool hugetext_track_turn_is_over(void);
  */
 bool hugetext_track_is_exiting(struct mm_struct *mm);
 
+/* How often was this process tried without success since it changed? -1: it is at rest. */
+int hugetext_track_tries(struct mm_struct *mm);
+
 /* ---- survey.c ---- */
 
 #define HUGETEXT_MAP_EXTENTS	64
@@ -131,7 +137,32 @@ struct hugetext_text_map {
 enum hugetext_why hugetext_survey(struct mm_struct *mm, unsigned long from, unsigned long to,
 				  struct hugetext_text_map *map);
 
+/* Is the 2 MiB region at @addr mapped by one PMD? Locking: mmap lock, for reading. */
+bool hugetext_region_is_huge(struct mm_struct *mm, unsigned long addr);
+
+/**
+ * hugetext_explain() - the same for people: all text, and what keeps it small
+ * @mm: an address space with mm_users held
+ * @from: first address to look at
+ * @map: filled with extents of all text mappings of files, with the regions at their
+ *	 edges; OK in one that is not huge: nothing stands against it now
+ *
+ * Locking and return value as above.
+ */
+enum hugetext_why hugetext_explain(struct mm_struct *mm, unsigned long from,
+				   struct hugetext_text_map *map);
+
 /* ---- pad.c ---- */
+
+/**
+ * hugetext_pad_why() - why is a region at the edge of text not filled up?
+ * @vma: the text mapping
+ * @region: its address, a multiple of 2 MiB; address and offset agree modulo 2 MiB
+ *
+ * Locking: mmap lock, for reading; does not sleep. Return: the reason, or
+ * HUGETEXT_WHY_OK where it may be filled up.
+ */
+enum hugetext_why hugetext_pad_why(struct vm_area_struct *vma, unsigned long region);
 
 /**
  * hugetext_pad_process() - fill up the regions at the edges of a process's text
@@ -169,6 +200,46 @@ enum hugetext_why hugetext_apply(struct mm_struct *mm, pid_t tgid,
 
 /* Of two reasons the one to go by: a passing one asks for a retry. Any context. */
 enum hugetext_why hugetext_why_weightier(enum hugetext_why a, enum hugetext_why b);
+
+/**
+ * hugetext_apply_small() - take huge pages of text away from one process
+ * @mm: an address space with mm_users held
+ *
+ * Its text is mapped by small pages from then on and marked with MADV_NOHUGEPAGE, as
+ * the process could do itself. No page is unmapped that is a private copy; the page
+ * cache stays as it is. Sleeps, takes the mmap lock.
+ *
+ * Return: 0, -EINTR when the caller is killed, -EOPNOTSUPP where the kernel's
+ * do_madvise() was not found, -EBUSY where some page stayed huge.
+ */
+int hugetext_apply_small(struct mm_struct *mm);
+
+/* ---- explain.c ---- */
+
+/* An attempt on a region failed for this reason, which may pass. khugetextd only. */
+void hugetext_explain_failed(struct mm_struct *mm, unsigned long start, unsigned long end,
+			     enum hugetext_why why);
+
+/* Failures of this address space are of the past. khugetextd only. */
+void hugetext_explain_forget(struct mm_struct *mm);
+
+/* The address space of a process with mm_users held, or NULL. Does not sleep. */
+struct mm_struct *hugetext_process_mm(pid_t tgid, struct pid_namespace *namespace);
+
+/* debugfs hugetext/text. */
+extern const struct file_operations hugetext_text_fops;
+
+/* ---- rollback.c ---- */
+
+/**
+ * hugetext_roll_back() - take huge text back
+ * @what: a process id of the caller's namespace, the absolute path of a file, or "all"
+ *
+ * May sleep. Return: 0; -EINVAL for anything else, -ESRCH for a process that is gone or
+ * has no memory, an errno of the look-up of the path, -EINTR when the caller is killed,
+ * -EBUSY where something stayed huge, -EOPNOTSUPP for files on tmpfs.
+ */
+int hugetext_roll_back(const char *what);
 
 /* ---- peek.c ---- */
 
@@ -277,6 +348,26 @@ bool hugetext_files_writable(struct inode *inode);
  * May sleep. Return: 0, or -ETXTBSY when that is not safe.
  */
 int hugetext_files_make_writable(struct inode *inode);
+
+/* Was this file rolled back since hugetext was turned on? Does not sleep. */
+bool hugetext_files_kept_small(struct inode *inode);
+
+/* Files that were rolled back may be huge again. Does not sleep. */
+void hugetext_files_let_go(void);
+
+/**
+ * hugetext_files_roll_back() - drop the huge pages of one file, and make no more
+ * @inode: a regular file, the caller holds a reference
+ *
+ * It stays small until hugetext_files_let_go(), or until its inode leaves memory.
+ * May sleep.
+ *
+ * Return: 0 or a negative errno: -EBUSY where huge pages stay, -ENOMEM, -EINTR.
+ */
+int hugetext_files_roll_back(struct inode *inode);
+
+/* Drop the huge pages of all files that were served. Return value and context as above. */
+int hugetext_files_roll_back_all(void);
 
 /* ---- guard.c ---- */
 

@@ -11,6 +11,8 @@
 #include <linux/kobject.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
+#include <linux/slab.h>
+#include <linux/string.h>
 #include <linux/sysfs.h>
 
 #include "hugetext.h"
@@ -28,6 +30,7 @@ struct knob {
 };
 
 static int (*change_setting)(unsigned int *setting, unsigned int value);
+static int (*take_back)(const char *what);
 
 /* The folder transparent_hugepage, pinned while the module is loaded. */
 static struct kernfs_node *thp_node;
@@ -72,7 +75,8 @@ static ssize_t knob_store(struct kobject *kobj, struct kobj_attribute *attr, con
 		.setting = &hugetext_settings.field,				\
 	}
 
-enum { ENABLED, PAD_THRESHOLD, PAD_RODATA, NR_KNOBS };
+/* The file that takes no number is the last. */
+enum { ENABLED, PAD_THRESHOLD, PAD_RODATA, NR_KNOBS, NR_FILES };
 
 static struct knob knobs[NR_KNOBS] = {
 	[ENABLED] = KNOB(hugetext_enabled, enabled, "hugetext", HUGETEXT_ALL, 0),
@@ -80,6 +84,24 @@ static struct knob knobs[NR_KNOBS] = {
 			       HUGETEXT_REGION_SIZE - 1, 10),
 	[PAD_RODATA] = KNOB(hugetext_pad_rodata, pad_rodata, "pad_rodata", 1, 10),
 };
+
+static ssize_t rollback_store(struct kobject *kobj, struct kobj_attribute *attr, const char *buf,
+			      size_t count)
+{
+	char *what = kstrndup(buf, count, GFP_KERNEL);
+	int err;
+
+	if (!what)
+		return -ENOMEM;
+	/* A path may end with anything but the newline that echo adds. */
+	if (count && what[count - 1] == '\n')
+		what[count - 1] = '\0';
+	err = take_back(what);
+	kfree(what);
+	return err ?: count;
+}
+
+static struct kobj_attribute rollback = __ATTR(hugetext_rollback, 0200, NULL, rollback_store);
 
 static int set_at_load(const char *text, const struct kernel_param *param)
 {
@@ -137,26 +159,33 @@ unsigned int hugetext_knobs_at_load(void)
 	return knobs[ENABLED].at_load;
 }
 
-int hugetext_knobs_init(int (*change)(unsigned int *setting, unsigned int value))
+static struct attribute *file(unsigned int i)
+{
+	return i < NR_KNOBS ? &knobs[i].file.attr : &rollback.attr;
+}
+
+int hugetext_knobs_init(int (*change)(unsigned int *setting, unsigned int value),
+			int (*roll_back)(const char *what))
 {
 	unsigned int made;
 	int err = 0;
 
 	change_setting = change;
+	take_back = roll_back;
 	thp_node = find_thp_node();
 	if (!thp_node) {
 		pr_err("/sys/kernel/mm/transparent_hugepage not found\n");
 		return -ENODEV;
 	}
-	for (made = 0; made < NR_KNOBS; made++) {
-		err = sysfs_create_file(thp_node->priv, &knobs[made].file.attr);
+	for (made = 0; made < NR_FILES; made++) {
+		err = sysfs_create_file(thp_node->priv, file(made));
 		if (err)
 			break;
 	}
 	if (!err)
 		return 0;
 	while (made--)
-		sysfs_remove_file(thp_node->priv, &knobs[made].file.attr);
+		sysfs_remove_file(thp_node->priv, file(made));
 	kernfs_put(thp_node);
 	return err;
 }
@@ -165,7 +194,7 @@ void hugetext_knobs_exit(void)
 {
 	unsigned int i;
 
-	for (i = 0; i < NR_KNOBS; i++)
-		sysfs_remove_file(thp_node->priv, &knobs[i].file.attr);
+	for (i = 0; i < NR_FILES; i++)
+		sysfs_remove_file(thp_node->priv, file(i));
 	kernfs_put(thp_node);
 }

@@ -8,6 +8,7 @@
 
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/timekeeping.h>
 
 #include "compat.h"
 #include "hugetext.h"
@@ -51,6 +52,8 @@ static int switch_to(unsigned int enabled)
 		stop_file_text();
 	if (err)
 		WRITE_ONCE(hugetext_settings.enabled, before);
+	else if (enabled & ~before & HUGETEXT_FILE)
+		WRITE_ONCE(hugetext_settings.since, ktime_get_boottime_ns());
 	mutex_unlock(&switch_lock);
 	return err;
 }
@@ -82,7 +85,7 @@ static int __init hugetext_init(void)
 	err = switch_to(hugetext_knobs_at_load());
 	if (err)
 		goto undo_track;
-	err = hugetext_knobs_init(change);
+	err = hugetext_knobs_init(change, hugetext_roll_back);
 	if (err)
 		goto undo_switch;
 	hugetext_tally_init();

@@ -93,6 +93,7 @@ int hugetext_mechanism_arm(void)
 {
 	int err = 0;
 
+	hugetext_files_let_go();
 	if (mechanism != NONE && !guarding)
 		err = start_guarding();
 	if (!err && mechanism == ROTHP)
@@ -136,6 +137,8 @@ enum hugetext_why hugetext_mechanism_file_why(struct file *file)
 							     HUGETEXT_WHY_OK;
 	if (is_at_mercy(inode->i_sb) || hugetext_filled_on_access(file))
 		return HUGETEXT_WHY_FILESYSTEM;
+	if (hugetext_files_kept_small(inode))
+		return HUGETEXT_WHY_ROLLED_BACK;
 	switch (READ_ONCE(mechanism)) {
 	case NATIVE:
 		return hugetext_takes_huge_folios(file->f_mapping) ? HUGETEXT_WHY_OK :

@@ -30,17 +30,17 @@
 #define MAX_LOOKS	1024
 #define MAX_FOUND	16
 
-/* A region of a file's text. */
+/* A region of a file's text, and what it was used for at the last look. */
 struct edge {
 	struct file *file;
 	unsigned long base;	/* where the file would begin in memory, by its text */
 	unsigned long region;
+	size_t nr_pieces;
+	struct hugetext_piece piece[HUGETEXT_MAX_PIECES];
 };
 
 /* khugetextd's own. */
 static struct edge found[MAX_FOUND];
-static struct hugetext_piece pieces[HUGETEXT_MAX_PIECES];
-static size_t nr_pieces;
 
 /* ---- Looking at a region ---- */
 
@@ -119,35 +119,38 @@ static enum hugetext_use use_of_hole(struct vm_area_struct *before, struct vm_ar
 	return HUGETEXT_USE_OTHER;
 }
 
-static bool add_piece(unsigned long start, unsigned long end, enum hugetext_use use)
+static bool add_piece(struct edge *edge, unsigned long start, unsigned long end,
+		      enum hugetext_use use)
 {
-	if (nr_pieces == HUGETEXT_MAX_PIECES)
+	if (edge->nr_pieces == HUGETEXT_MAX_PIECES)
 		return false;
-	pieces[nr_pieces++] = (struct hugetext_piece){ .start = start, .end = end, .use = use };
+	edge->piece[edge->nr_pieces++] = (struct hugetext_piece){
+		.start = start, .end = end, .use = use,
+	};
 	return true;
 }
 
 /* List the pieces of a region; false: there are too many. Locking: mmap lock. */
-static bool list_pieces(struct mm_struct *mm, const struct edge *edge)
+static bool list_pieces(struct mm_struct *mm, struct edge *edge)
 {
 	MA_STATE(mas, &mm->mm_mt, edge->region, edge->region);
 	unsigned long end = edge->region + HUGETEXT_REGION_SIZE, at = edge->region;
 	struct vm_area_struct *before, *vma = find_vma(mm, at);
 
-	nr_pieces = 0;
+	edge->nr_pieces = 0;
 	/* Of use where a hole is at the start: the last mapping at or below it. */
 	before = mas_find_rev(&mas, 0);
 
 	while (at < end) {
 		unsigned long next = vma ? min(vma->vm_start, end) : end;
 
-		if (next > at && !add_piece(at, next, use_of_hole(before, vma, edge)))
+		if (next > at && !add_piece(edge, at, next, use_of_hole(before, vma, edge)))
 			return false;
 		at = max(at, next);
 		if (at == end)
 			break;
 		next = min(vma->vm_end, end);
-		if (!add_piece(at, next, use_of(vma, edge)))
+		if (!add_piece(edge, at, next, use_of(vma, edge)))
 			return false;
 		at = next;
 		before = vma;
@@ -156,12 +159,12 @@ static bool list_pieces(struct mm_struct *mm, const struct edge *edge)
 	return true;
 }
 
-static bool has(enum hugetext_use use)
+static bool has(const struct edge *edge, enum hugetext_use use)
 {
 	size_t i;
 
-	for (i = 0; i < nr_pieces; i++)
-		if (pieces[i].use == use)
+	for (i = 0; i < edge->nr_pieces; i++)
+		if (edge->piece[i].use == use)
 			return true;
 	return false;
 }
@@ -186,7 +189,7 @@ static bool limits_address_space(struct mm_struct *mm)
  * May the region be filled up? Its pieces are listed then.
  * Locking: mmap lock, for reading or writing; does not sleep.
  */
-static enum hugetext_why decide(struct mm_struct *mm, const struct edge *edge)
+static enum hugetext_why decide(struct mm_struct *mm, struct edge *edge)
 {
 	const struct hugetext_padding padding = {
 		.threshold = READ_ONCE(hugetext_settings.pad_threshold),
@@ -204,19 +207,49 @@ static enum hugetext_why decide(struct mm_struct *mm, const struct edge *edge)
 	if (!list_pieces(mm, edge))
 		return HUGETEXT_WHY_NEIGHBOUR;
 	why = hugetext_pad(edge->region, edge->region - edge->base,
-			   i_size_read(file_inode(edge->file)), pieces, nr_pieces, &padding);
+			   i_size_read(file_inode(edge->file)), edge->piece, edge->nr_pieces,
+			   &padding);
 	if (why != HUGETEXT_WHY_OK)
 		return why;
-	if (has(HUGETEXT_USE_HOLE) && limits_address_space(mm))
+	if (has(edge, HUGETEXT_USE_HOLE) && limits_address_space(mm))
 		return HUGETEXT_WHY_ADDRESS_LIMIT;
-	if ((has(HUGETEXT_USE_RODATA) || has(HUGETEXT_USE_CLOSED)) && hugetext_denies_exec(mm))
+	if ((has(edge, HUGETEXT_USE_RODATA) || has(edge, HUGETEXT_USE_CLOSED)) &&
+	    hugetext_denies_exec(mm))
 		return HUGETEXT_WHY_NO_EXEC;
 	return HUGETEXT_WHY_OK;
 }
 
-static bool is_whole(void)
+/* Is there anything in the region that is not text yet? */
+static bool has_something_to_fill(const struct edge *edge)
 {
-	return nr_pieces == 1 && pieces[0].use == HUGETEXT_USE_TEXT;
+	size_t i;
+
+	for (i = 0; i < edge->nr_pieces; i++)
+		if (edge->piece[i].use != HUGETEXT_USE_TEXT)
+			return true;
+	return false;
+}
+
+static void set_edge(struct edge *edge, struct vm_area_struct *vma, unsigned long region)
+{
+	edge->file = vma->vm_file;
+	edge->base = hugetext_vma_base(vma);
+	edge->region = region;
+}
+
+enum hugetext_why hugetext_pad_why(struct vm_area_struct *vma, unsigned long region)
+{
+	enum hugetext_why why;
+	struct edge edge;
+
+	if (!is_plain_text(vma))
+		return HUGETEXT_WHY_SPECIAL;
+	set_edge(&edge, vma, region);
+	why = decide(vma->vm_mm, &edge);
+	/* All text, and yet more than one mapping. */
+	if (why == HUGETEXT_WHY_OK && !has_something_to_fill(&edge))
+		return HUGETEXT_WHY_NO_REGION;
+	return why;
 }
 
 /* ---- Filling up ---- */
@@ -274,17 +307,19 @@ static enum hugetext_why make_all_text(struct mm_struct *mm, pid_t tgid, const s
 	enum hugetext_why why = HUGETEXT_WHY_OK;
 	size_t i;
 
-	for (i = 0; i < nr_pieces && why == HUGETEXT_WHY_OK; i++) {
-		if (pieces[i].use == HUGETEXT_USE_TEXT || is_mapped_anew(&pieces[i]) != anew)
+	for (i = 0; i < edge->nr_pieces && why == HUGETEXT_WHY_OK; i++) {
+		const struct hugetext_piece *piece = &edge->piece[i];
+
+		if (piece->use == HUGETEXT_USE_TEXT || is_mapped_anew(piece) != anew)
 			continue;
-		why = make_text(mm, edge, &pieces[i]);
-		trace_hugetext_pad(tgid, pieces[i].start, pieces[i].end, why);
+		why = make_text(mm, edge, piece);
+		trace_hugetext_pad(tgid, piece->start, piece->end, why);
 	}
 	return why;
 }
 
 /* First what may fail for more reasons than memory. */
-static enum hugetext_why fill_up(struct mm_struct *mm, pid_t tgid, const struct edge *edge)
+static enum hugetext_why fill_up(struct mm_struct *mm, pid_t tgid, struct edge *edge)
 {
 	enum hugetext_why why = decide(mm, edge);
 
@@ -295,7 +330,7 @@ static enum hugetext_why fill_up(struct mm_struct *mm, pid_t tgid, const struct 
 	return why;
 }
 
-static enum hugetext_why fill_edge(struct mm_struct *mm, pid_t tgid, const struct edge *edge)
+static enum hugetext_why fill_edge(struct mm_struct *mm, pid_t tgid, struct edge *edge)
 {
 	enum hugetext_why why = HUGETEXT_WHY_MMAP_LOCK;
 
@@ -323,11 +358,9 @@ static void look_at(struct vm_area_struct *vma, unsigned long region, pid_t tgid
 	/* Seen with the text before it. */
 	if (*nr_found && edge[-1].region == region)
 		return;
-	edge->file = vma->vm_file;
-	edge->base = hugetext_vma_base(vma);
-	edge->region = region;
+	set_edge(edge, vma, region);
 	why = decide(vma->vm_mm, edge);
-	if (why == HUGETEXT_WHY_OK && !is_whole()) {
+	if (why == HUGETEXT_WHY_OK && has_something_to_fill(edge)) {
 		get_file(edge->file);
 		(*nr_found)++;
 	} else if (why != HUGETEXT_WHY_OK && report) {

@@ -14,8 +14,7 @@
 /* Looked at in one hold of the mmap lock: 2 GiB of text. */
 #define MAX_REGIONS	1024
 
-/* Is the 2 MiB region at @addr mapped by one PMD? Mmap lock held for reading. */
-static bool region_is_huge(struct mm_struct *mm, unsigned long addr)
+bool hugetext_region_is_huge(struct mm_struct *mm, unsigned long addr)
 {
 	pgd_t *pgd = pgd_offset(mm, addr);
 	p4d_t *p4d;
@@ -55,6 +54,29 @@ static void add(struct hugetext_text_map *map, unsigned long start, unsigned lon
 	};
 }
 
+/* What stands against all of a text mapping. */
+static enum hugetext_why why_not_mapping(struct vm_area_struct *vma)
+{
+	enum hugetext_why why = hugetext_vma_why(vma);
+
+	return why == HUGETEXT_WHY_OK ? hugetext_mechanism_file_why(vma->vm_file) : why;
+}
+
+/*
+ * Pages past the end of the file are SIGBUS; nor is the end itself ever huge. The
+ * address where regions of the mapping that are all in the file end.
+ */
+static unsigned long end_in_file(struct vm_area_struct *vma)
+{
+	uint64_t size = round_down(i_size_read(file_inode(vma->vm_file)), PAGE_SIZE);
+	uint64_t offset = (uint64_t)vma->vm_pgoff << PAGE_SHIFT;
+
+	if (size <= offset)
+		return vma->vm_start;
+	return round_down(min_t(uint64_t, vma->vm_end, vma->vm_start + (size - offset)),
+			  HUGETEXT_REGION_SIZE);
+}
+
 /*
  * Returns the address to go on from when the map is full or this was enough
  * for one hold of the mmap lock, else 0.
@@ -64,7 +86,7 @@ static unsigned long survey_vma(struct vm_area_struct *vma, unsigned long from, 
 {
 	unsigned long offset = vma->vm_pgoff << PAGE_SHIFT;
 	unsigned long addr, in_file, regions = 0;
-	uint64_t first, last, size;
+	uint64_t first, last;
 	enum hugetext_why why;
 
 	if (map_is_full(map))
@@ -76,27 +98,66 @@ static unsigned long survey_vma(struct vm_area_struct *vma, unsigned long from, 
 		return 0;
 	}
 
-	why = hugetext_vma_why(vma);
-	if (why == HUGETEXT_WHY_OK)
-		why = hugetext_mechanism_file_why(vma->vm_file);
-
-	/* Pages past the end of the file are SIGBUS; nor is the end itself ever huge. */
-	size = round_down(i_size_read(file_inode(vma->vm_file)), PAGE_SIZE);
-	in_file = size > offset ? min_t(uint64_t, last, vma->vm_start + (size - offset)) : first;
-	in_file = max_t(unsigned long, first, round_down(in_file, HUGETEXT_REGION_SIZE));
-
+	why = why_not_mapping(vma);
+	in_file = clamp_t(unsigned long, end_in_file(vma), first, last);
 	for (addr = round_up(max_t(unsigned long, first, from), HUGETEXT_REGION_SIZE);
 	     addr < in_file && addr < to; addr += HUGETEXT_REGION_SIZE) {
 		if (map_is_full(map) || regions++ == MAX_REGIONS)
 			return addr;
 		add(map, addr, addr + HUGETEXT_REGION_SIZE, offset + (addr - vma->vm_start),
-		    region_is_huge(vma->vm_mm, addr), why);
+		    hugetext_region_is_huge(vma->vm_mm, addr), why);
 	}
 	if (addr < last && addr < to) {
 		if (map_is_full(map))
 			return addr;
 		add(map, addr, last, offset + (addr - vma->vm_start), false,
 		    why == HUGETEXT_WHY_OK ? HUGETEXT_WHY_PAST_EOF : why);
+	}
+	return 0;
+}
+
+/* As survey_vma(), for people: all of the mapping, with the regions at its edges. */
+static unsigned long explain_vma(struct vm_area_struct *vma, unsigned long from,
+				 struct hugetext_text_map *map)
+{
+	unsigned long base = hugetext_vma_base(vma), in_file = end_in_file(vma);
+	unsigned long addr, next, regions = 0;
+	enum hugetext_why of_mapping;
+	uint64_t first, last;
+
+	if (map_is_full(map))
+		return max(from, vma->vm_start);
+	if (base % HUGETEXT_REGION_SIZE) {
+		add(map, vma->vm_start, vma->vm_end, vma->vm_start - base, false,
+		    hugetext_vma_regions(vma, &first, &last));
+		return 0;
+	}
+
+	of_mapping = why_not_mapping(vma);
+	/* What the file lacks then is no news. */
+	if (!(READ_ONCE(hugetext_settings.enabled) & HUGETEXT_FILE) &&
+	    hugetext_vma_why(vma) == HUGETEXT_WHY_OK)
+		of_mapping = HUGETEXT_WHY_OFF;
+	for (addr = max(from, vma->vm_start); addr < vma->vm_end; addr = next) {
+		unsigned long region = round_down(addr, HUGETEXT_REGION_SIZE);
+		enum hugetext_why why = of_mapping;
+		bool whole, huge;
+
+		next = min(region + HUGETEXT_REGION_SIZE, vma->vm_end);
+		if (map_is_full(map) || regions++ == MAX_REGIONS)
+			return addr;
+		whole = next - addr == HUGETEXT_REGION_SIZE;
+		huge = whole && hugetext_region_is_huge(vma->vm_mm, addr);
+		if (why == HUGETEXT_WHY_OK && !whole)
+			why = hugetext_pad_why(vma, region);
+		if (why == HUGETEXT_WHY_OK && whole && addr >= in_file) {
+			why = HUGETEXT_WHY_PAST_EOF;
+			next = round_down(vma->vm_end, HUGETEXT_REGION_SIZE);
+		}
+		if (why == HUGETEXT_WHY_OK && !huge &&
+		    inode_is_open_for_write(file_inode(vma->vm_file)))
+			why = HUGETEXT_WHY_OPEN_FOR_WRITE;
+		add(map, addr, next, addr - base, huge, why);
 	}
 	return 0;
 }
@@ -119,6 +180,28 @@ enum hugetext_why hugetext_survey(struct mm_struct *mm, unsigned long from, unsi
 		    vma->vm_end - vma->vm_start < HUGETEXT_REGION_SIZE)
 			continue;
 		map->next = survey_vma(vma, from, to, map);
+		if (map->next)
+			break;
+	}
+	mmap_read_unlock(mm);
+	return HUGETEXT_WHY_OK;
+}
+
+enum hugetext_why hugetext_explain(struct mm_struct *mm, unsigned long from,
+				   struct hugetext_text_map *map)
+{
+	VMA_ITERATOR(vmi, mm, from);
+	struct vm_area_struct *vma;
+
+	if (!mmap_read_trylock(mm))
+		return HUGETEXT_WHY_MMAP_LOCK;
+
+	map->nr = 0;
+	map->next = 0;
+	for_each_vma(vmi, vma) {
+		if (!hugetext_vma_is_text(vma))
+			continue;
+		map->next = explain_vma(vma, from, map);
 		if (map->next)
 			break;
 	}

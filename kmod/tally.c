@@ -5,7 +5,9 @@
  */
 #include <linux/atomic.h>
 #include <linux/debugfs.h>
+#include <linux/math64.h>
 #include <linux/seq_file.h>
+#include <linux/time64.h>
 #include <linux/utsname.h>
 
 #include "hugetext.h"
@@ -17,7 +19,7 @@ static const struct {
 	const char *word;
 	bool passing;
 } reasons[HUGETEXT_WHY_NR] = {
-#define REASON(name, word, passing, text) [HUGETEXT_WHY_##name] = { word, passing },
+#define REASON(name, word, passing, text, change) [HUGETEXT_WHY_##name] = { word, passing },
 	HUGETEXT_WHY_TABLE(REASON)
 };
 
@@ -66,6 +68,10 @@ static int status_show(struct seq_file *m, void *unused)
 {
 	seq_printf(m, "mechanism %s\n", hugetext_mechanism_word());
 	seq_printf(m, "kernel %s\n", init_utsname()->release);
+	/* As starttime in /proc/PID/stat, which people compare it with. */
+	if (READ_ONCE(hugetext_settings.enabled) & HUGETEXT_FILE)
+		seq_printf(m, "enabled_since %llu\n",
+			   div_u64(READ_ONCE(hugetext_settings.since), NSEC_PER_SEC / USER_HZ));
 	hugetext_hooks_show(m);
 	return 0;
 }
@@ -84,6 +90,7 @@ void hugetext_tally_init(void)
 	debugfs_create_file("counters", 0400, folder, NULL, &counters_fops);
 	debugfs_create_file("status", 0400, folder, NULL, &status_fops);
 	debugfs_create_file("processes", 0400, folder, NULL, &processes_fops);
+	debugfs_create_file("text", 0400, folder, NULL, &hugetext_text_fops);
 }
 
 void hugetext_tally_exit(void)

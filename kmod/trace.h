@@ -14,13 +14,13 @@
 #include "why.h"
 
 /* perf and trace-cmd print the words only if the numbers are exported. */
-#define HUGETEXT_WHY_EXPORT(name, word, passing, text)	\
+#define HUGETEXT_WHY_EXPORT(name, word, passing, text, change)	\
 	TRACE_DEFINE_ENUM(HUGETEXT_WHY_##name);
 HUGETEXT_WHY_TABLE(HUGETEXT_WHY_EXPORT)
 #undef HUGETEXT_WHY_EXPORT
 
 #undef HUGETEXT_WHY_SYMBOL
-#define HUGETEXT_WHY_SYMBOL(name, word, passing, text)	{ HUGETEXT_WHY_##name, word },
+#define HUGETEXT_WHY_SYMBOL(name, word, passing, text, change)	{ HUGETEXT_WHY_##name, word },
 #undef show_why
 #define show_why(why)	\
 	__print_symbolic(why, HUGETEXT_WHY_TABLE(HUGETEXT_WHY_SYMBOL) { -1, "?" })

@@ -181,6 +181,13 @@ static bool note(struct mm_struct *mm, pid_t tgid)
 	return (slot && count_event(slot, mm)) || claim_slot(mm, tgid);
 }
 
+int hugetext_track_tries(struct mm_struct *mm)
+{
+	struct slot *slot = find_slot(mm);
+
+	return slot ? READ_ONCE(slot->tries) : -1;
+}
+
 void hugetext_track_note(struct mm_struct *mm, pid_t tgid)
 {
 	if (!note(mm, tgid))
@@ -384,6 +391,7 @@ static void begin_round(struct slot *slot)
 	if (events != slot->seen) {
 		slot->tries = 0;
 		slot->reported = false;
+		hugetext_explain_forget(slot->mm);
 	}
 	slot->seen = events;
 	slot->first = 0;

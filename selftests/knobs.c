@@ -80,7 +80,7 @@ TEST_F(knobs, only_root_writes)
 TEST_F(knobs, counters_have_the_words_of_the_table)
 {
 	static const char * const words[] = {
-#define WORD(name, word, passing, text) word,
+#define WORD(name, word, passing, text, change) word,
 		HUGETEXT_WHY_TABLE(WORD)
 	};
 

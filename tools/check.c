@@ -13,6 +13,7 @@
 #include "hugetext.h"
 #include "judge.h"
 #include "output.h"
+#include "reasons.h"
 #include "util.h"
 
 struct report {
@@ -21,11 +22,6 @@ struct report {
 	struct hugetext_padding padding;
 	struct table *table;		/* not for JSON, nor for people with segments */
 	struct json json;
-};
-
-static const char *const why_words[] = {
-#define WHY_WORD(name, word, passing, text) word,
-	HUGETEXT_WHY_TABLE(WHY_WORD)
 };
 
 /* The first columns are those of the summary. */
@@ -100,7 +96,7 @@ static void summary_cells(struct table *table, const char *path,
 	table_row(table);
 	table_cell(table, "%s", path);
 	table_cell(table, "%s", verdict_word(judgement->verdict));
-	table_cell(table, "%s", why_words[judgement->why]);
+	table_cell(table, "%s", reason_word(judgement->why));
 	table_cell(table, "%" PRIu64, judgement->text_bytes / 1024);
 	table_cell(table, "%" PRIu64, judgement->huge_bytes / 1024);
 }
@@ -159,7 +155,7 @@ static void json_file(struct report *report, const char *path, const struct elf_
 	json_open(json, NULL, '{');
 	json_string(json, "file", path);
 	json_string(json, "verdict", verdict_word(judgement->verdict));
-	json_string(json, "why", why_words[judgement->why]);
+	json_string(json, "why", reason_word(judgement->why));
 	json_string(json, "problem", file->problem);
 	json_number(json, "text_bytes", judgement->text_bytes);
 	json_number(json, "huge_bytes", judgement->huge_bytes);

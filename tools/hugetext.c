@@ -21,8 +21,10 @@ struct command {
 static const struct command commands[] = {
 	{ "status", status_main, "kernel, module, knobs, mechanism, counters" },
 	{ "stat", stat_main, "which text is on 2 MiB pages, per process and mapping" },
+	{ "why", why_main, "why text of a process is not on 2 MiB pages" },
 	{ "enable", enable_main, "turn it on (hugetext_enabled)" },
 	{ "disable", disable_main, "turn it off" },
+	{ "rollback", rollback_main, "take huge text back from a process, a file or all" },
 	{ "check", check_main, "whether the text of a file can be on 2 MiB pages" },
 };
 

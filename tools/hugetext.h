@@ -19,6 +19,8 @@ enum {
 int overview_main(void);
 int status_main(int argc, char **argv);
 int stat_main(int argc, char **argv);
+int why_main(int argc, char **argv);
+int rollback_main(int argc, char **argv);
 int enable_main(int argc, char **argv);
 int disable_main(int argc, char **argv);
 int check_main(int argc, char **argv);

@@ -4,17 +4,18 @@
  * What is reported is what was read back, not what was meant.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "hugetext.h"
+#include "knob.h"
 #include "state.h"
 #include "util.h"
 
-static int complain_unwritable(const char *path, int error)
+int complain_unwritable(const char *knob, int error)
 {
+	char *path = sysroot_path("%s", knob);
+
 	if (error == ENOENT && !sysroot_exists(MODULE_DIRECTORY))
 		complain(REMEDY_LOAD);
 	else if (error == ENOENT)
@@ -23,40 +24,29 @@ static int complain_unwritable(const char *path, int error)
 		complain("%s: %s: run it as root", path, strerror(error));
 	else
 		complain("%s: %s", path, error_text(error));
+	free(path);
 	return HUGETEXT_TROUBLE;
 }
 
-/* 0 or an errno. */
-static int write_value(const char *path, unsigned int value)
-{
-	char text[2] = { '0' + value, '\n' };
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	int error = 0;
-
-	if (fd < 0)
-		return errno;
-	if (write(fd, text, sizeof(text)) != sizeof(text))
-		error = errno ? errno : EIO;
-	close(fd);
-	return error;
-}
-
-static int set_enabled(unsigned int value)
+int set_enabled(unsigned int value)
 {
 	char *before = sysroot_line(KNOB_ENABLED), *after = NULL;
-	char *path = sysroot_path(KNOB_ENABLED);
-	int error = before ? write_value(path, value) : errno;
+	char text[] = { '0' + value, '\n', '\0' };
+	int error = before ? sysroot_write(KNOB_ENABLED, text) : errno;
 	int result = HUGETEXT_FINE;
 	uint64_t is;
 
 	if (error) {
-		result = complain_unwritable(path, error);
+		result = complain_unwritable(KNOB_ENABLED, error);
 		goto out;
 	}
 	after = sysroot_line(KNOB_ENABLED);
 	if (!after || !parse_decimal(after, &is) || is != value) {
+		char *path = sysroot_path(KNOB_ENABLED);
+
 		complain("%s: %u was written, but it reads %s", path, value,
 			 after ? after : error_text(errno));
+		free(path);
 		result = HUGETEXT_TROUBLE;
 		goto out;
 	}
@@ -64,7 +54,6 @@ static int set_enabled(unsigned int value)
 out:
 	free(before);
 	free(after);
-	free(path);
 	return result;
 }
 

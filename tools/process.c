@@ -12,7 +12,6 @@
 
 #include "../kmod/core/layout.h"
 #include "process.h"
-#include "smaps.h"
 #include "util.h"
 
 static int compare_pids(const void *a, const void *b)
@@ -99,19 +98,37 @@ static void add_mapping(const struct smaps_mapping *mapping, void *data)
 				process->nr_mappings ? 2 * process->nr_mappings : 1,
 				sizeof(*process->mapping)));
 	text = &process->mapping[process->nr_mappings++];
-	text->start = mapping->start;
-	text->end = mapping->end;
+	text->smaps = *mapping;
+	text->smaps.path = must_alloc(strdup(mapping->path));
 	text->text_kb = (mapping->end - mapping->start) / 1024;
 	text->huge_kb = mapping->file_huge_kb + mapping->shmem_huge_kb;
 	text->possible_kb = 0;
 	if (hugetext_whole_regions(mapping->start, mapping->end, mapping->offset,
 				   &first, &last) == HUGETEXT_WHY_OK)
 		text->possible_kb = (last - first) / 1024;
-	text->path = must_alloc(strdup(mapping->path));
 
 	process->text_kb += text->text_kb;
 	process->huge_kb += text->huge_kb;
 	process->possible_kb += text->possible_kb;
+}
+
+/* THP_enabled:	1 */
+bool process_disables_thp(unsigned int pid)
+{
+	static const char name[] = "THP_enabled:";
+	FILE *file = sysroot_open("/proc/%u/status", pid);
+	bool disabled = false;
+	char *line = NULL;
+	size_t size = 0;
+
+	if (!file)
+		return false;
+	while (getline(&line, &size, file) > 0)
+		if (strncmp(line, name, strlen(name)) == 0)
+			disabled = line[strlen(name) + strspn(line + strlen(name), " \t")] == '0';
+	free(line);
+	fclose(file);
+	return disabled;
 }
 
 int process_read(struct process *process, unsigned int pid, unsigned long *not_understood)
@@ -130,6 +147,28 @@ int process_read(struct process *process, unsigned int pid, unsigned long *not_u
 	error = smaps_read(file, add_mapping, process, not_understood);
 	fclose(file);
 	return error;
+}
+
+uint64_t process_start(unsigned int pid)
+{
+	char *line = sysroot_line("/proc/%u/stat", pid);
+	/* The name in brackets may hold anything, brackets too. */
+	char *field = line ? strrchr(line, ')') : NULL;
+	uint64_t start = 0;
+	unsigned int i;
+
+	/* It stands 20 fields behind. */
+	for (i = 0; field && i < 20; i++) {
+		field = strchr(field, ' ');
+		field = field ? field + 1 : NULL;
+	}
+	if (field) {
+		field[strcspn(field, " ")] = '\0';
+		if (!parse_decimal(field, &start))
+			start = 0;
+	}
+	free(line);
+	return start;
 }
 
 static void add_huge(const struct smaps_mapping *mapping, void *data)
@@ -156,7 +195,7 @@ void process_free(struct process *process)
 	size_t i;
 
 	for (i = 0; i < process->nr_mappings; i++)
-		free(process->mapping[i].path);
+		free((char *)process->mapping[i].smaps.path);
 	free(process->mapping);
 	free(process->name);
 }

@@ -10,13 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "smaps.h"
+
 struct text_mapping {
-	uint64_t start;
-	uint64_t end;
+	struct smaps_mapping smaps;	/* with a path of its own */
 	uint64_t text_kb;
 	uint64_t huge_kb;
 	uint64_t possible_kb;	/* in whole regions where it lies now */
-	char *path;
 };
 
 struct process {
@@ -40,6 +40,12 @@ bool process_has_name(unsigned int pid, const char *name);
  * or EPERM for one of somebody else. To be freed in either case.
  */
 int process_read(struct process *process, unsigned int pid, unsigned long *not_understood);
+
+/* When it started, in clock ticks since boot; 0: that cannot be told. */
+uint64_t process_start(unsigned int pid);
+
+/* PR_SET_THP_DISABLE, as far as the kernel tells. */
+bool process_disables_thp(unsigned int pid);
 
 /*
  * A quick look: does the process map any file or tmpfs by 2 MiB pages?

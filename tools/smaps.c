@@ -46,7 +46,6 @@ static bool take(const char **text, char c)
 /* start-end rwxp offset major:minor inode      path */
 static bool parse_header(const char *text, struct smaps_mapping *mapping)
 {
-	uint64_t major, minor;
 	const char *flags;
 
 	if (!take_number(&text, 16, &mapping->start) || !take(&text, '-') ||
@@ -58,8 +57,8 @@ static bool parse_header(const char *text, struct smaps_mapping *mapping)
 		return false;
 	text += 4;
 	if (!take(&text, ' ') || !take_number(&text, 16, &mapping->offset) ||
-	    !take(&text, ' ') || !take_number(&text, 16, &major) ||
-	    !take(&text, ':') || !take_number(&text, 16, &minor) ||
+	    !take(&text, ' ') || !take_number(&text, 16, &mapping->major) ||
+	    !take(&text, ':') || !take_number(&text, 16, &mapping->minor) ||
 	    !take(&text, ' ') || !take_number(&text, 10, &mapping->inode))
 		return false;
 	if (*text && *text != ' ')
@@ -68,7 +67,9 @@ static bool parse_header(const char *text, struct smaps_mapping *mapping)
 	    (mapping->start | mapping->end | mapping->offset) & (HUGETEXT_PAGE_SIZE - 1))
 		return false;
 
+	mapping->write = flags[1] == 'w';
 	mapping->exec = flags[2] == 'x';
+	mapping->shared = flags[3] == 's';
 	mapping->path = text + strspn(text, " ");
 	return true;
 }
@@ -79,7 +80,51 @@ static bool is_field(const char *line)
 	return *line >= 'A' && *line <= 'Z';
 }
 
-/* Name:    value kB. Other shapes (VmFlags: rd ex mr) are of no interest. */
+static const struct {
+	char word[3];
+	unsigned int flag;
+} vm_flags[] = {
+	{ "nh", SMAPS_NOHUGEPAGE },
+	{ "um", SMAPS_USERFAULTFD }, { "uw", SMAPS_USERFAULTFD }, { "ui", SMAPS_USERFAULTFD },
+	{ "io", SMAPS_SPECIAL }, { "pf", SMAPS_SPECIAL }, { "ht", SMAPS_SPECIAL },
+	{ "mm", SMAPS_SPECIAL }, { "de", SMAPS_SPECIAL }, { "gd", SMAPS_SPECIAL },
+};
+
+/* Words of two letters, of which later kernels add some. */
+static unsigned int parse_flags(const char *text)
+{
+	unsigned int flags = 0;
+	size_t i, length;
+
+	for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
+		length = strcspn(text, " ");
+		for (i = 0; i < sizeof(vm_flags) / sizeof(*vm_flags); i++)
+			if (length == 2 && memcmp(text, vm_flags[i].word, 2) == 0)
+				flags |= vm_flags[i].flag;
+		text += length;
+	}
+	return flags;
+}
+
+static uint64_t *field_of(struct smaps_mapping *mapping, const char *name, size_t length)
+{
+	const struct {
+		const char *name;
+		uint64_t *value;
+	} fields[] = {
+		{ "FilePmdMapped", &mapping->file_huge_kb },
+		{ "ShmemPmdMapped", &mapping->shmem_huge_kb },
+		{ "Anonymous", &mapping->anonymous_kb },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(fields) / sizeof(*fields); i++)
+		if (strlen(fields[i].name) == length && memcmp(fields[i].name, name, length) == 0)
+			return fields[i].value;
+	return NULL;
+}
+
+/* Name:    value kB, or VmFlags: rd ex mr. Most are of no interest. */
 static bool parse_field(const char *text, struct smaps_mapping *mapping)
 {
 	size_t length = strcspn(text, ": ");
@@ -88,14 +133,14 @@ static bool parse_field(const char *text, struct smaps_mapping *mapping)
 
 	if (!length || text[length] != ':')
 		return false;
-	if (length == strlen("FilePmdMapped") && !memcmp(text, "FilePmdMapped", length))
-		to = &mapping->file_huge_kb;
-	else if (length == strlen("ShmemPmdMapped") && !memcmp(text, "ShmemPmdMapped", length))
-		to = &mapping->shmem_huge_kb;
-	else
-		return true;
-
 	s = text + length + 1;
+	if (length == strlen("VmFlags") && memcmp(text, "VmFlags", length) == 0) {
+		mapping->flags = parse_flags(s);
+		return true;
+	}
+	to = field_of(mapping, text, length);
+	if (!to)
+		return true;
 	s += strspn(s, " ");
 	if (!take_number(&s, 10, &value) || strcmp(s, " kB") != 0)
 		return false;

@@ -11,14 +11,26 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/* What VmFlags says of a mapping, as far as it is of interest. */
+#define SMAPS_NOHUGEPAGE	1u
+#define SMAPS_USERFAULTFD	2u
+#define SMAPS_SPECIAL		4u	/* of devices, or huge pages of another kind */
+
 struct smaps_mapping {
 	uint64_t start;		/* multiples of the page size, start < end */
 	uint64_t end;
 	uint64_t offset;	/* bytes, a multiple of the page size */
+	uint64_t major;		/* of the device that the file is on */
+	uint64_t minor;
 	uint64_t inode;		/* 0 where no file is mapped */
 	bool exec;
-	uint64_t file_huge_kb;	/* FilePmdMapped; 0 in maps, which has no fields */
+	bool write;
+	bool shared;
+	/* All below are 0 in maps, which has no fields. */
+	uint64_t file_huge_kb;	/* FilePmdMapped */
 	uint64_t shmem_huge_kb;	/* ShmemPmdMapped: text on tmpfs */
+	uint64_t anonymous_kb;	/* private copies */
+	unsigned int flags;	/* of SMAPS_, from VmFlags */
 	const char *path;	/* as the kernel writes it: a newline is \012 */
 };
 

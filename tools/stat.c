@@ -14,15 +14,8 @@
 #include "hugetext.h"
 #include "output.h"
 #include "process.h"
+#include "selection.h"
 #include "util.h"
-
-struct selection {
-	uint64_t *pids;
-	size_t nr_pids;
-	char **names;
-	size_t nr_names;
-	bool all;
-};
 
 struct listing {
 	struct process *process;
@@ -51,29 +44,18 @@ static uint64_t tenths(uint64_t huge_kb, uint64_t text_kb)
 	return text_kb ? huge_kb * 1000 / text_kb : 0;
 }
 
-static bool everything(const struct selection *selection)
-{
-	return !selection->nr_pids && !selection->nr_names;
-}
-
 static bool is_selected(const struct selection *selection, unsigned int pid)
 {
-	size_t i;
-
-	for (i = 0; i < selection->nr_pids; i++)
-		if (selection->pids[i] == pid)
-			return true;
-	for (i = 0; i < selection->nr_names; i++)
-		if (process_has_name(pid, selection->names[i]))
-			return true;
+	if (!selection_is_empty(selection))
+		return selection_has(selection, pid);
 	/* What has nothing huge is not shown unless asked for. */
-	return everything(selection) && (selection->all || process_may_have_huge(pid));
+	return selection->all || process_may_have_huge(pid);
 }
 
 static bool is_shown(const struct selection *selection, const struct process *process)
 {
 	/* Kernel threads have no text of their own. */
-	return everything(selection) && !selection->all ? process->huge_kb : process->text_kb;
+	return selection_is_empty(selection) && !selection->all ? process->huge_kb : process->text_kb;
 }
 
 static void add_process(struct listing *listing, const struct selection *selection,
@@ -173,12 +155,12 @@ static void print_mappings(const struct listing *listing, bool raw)
 			table_row(table);
 			table_cell(table, "%u", process->pid);
 			table_cell(table, "%s", process->name);
-			table_cell(table, "%" PRIx64 "-%" PRIx64, text->start, text->end);
+			table_cell(table, "%" PRIx64 "-%" PRIx64, text->smaps.start, text->smaps.end);
 			table_cell(table, "%" PRIu64, text->text_kb);
 			table_cell(table, "%" PRIu64, text->huge_kb);
 			print_percent(table, text->huge_kb, text->text_kb);
 			table_cell(table, "%" PRIu64, text->possible_kb);
-			table_cell(table, "%s", text->path);
+			table_cell(table, "%s", text->smaps.path);
 		}
 	}
 	table_print_and_free(table);
@@ -197,14 +179,14 @@ static void json_mapping(struct json *json, const struct text_mapping *text)
 {
 	char start[17], end[17];
 
-	snprintf(start, sizeof(start), "%" PRIx64, text->start);
-	snprintf(end, sizeof(end), "%" PRIx64, text->end);
+	snprintf(start, sizeof(start), "%" PRIx64, text->smaps.start);
+	snprintf(end, sizeof(end), "%" PRIx64, text->smaps.end);
 	json_open(json, NULL, '{');
 	/* As strings: many readers of JSON lose bits of numbers above 2^53. */
 	json_string(json, "start", start);
 	json_string(json, "end", end);
 	json_counts(json, text->text_kb, text->huge_kb, text->possible_kb);
-	json_string(json, "file", text->path);
+	json_string(json, "file", text->smaps.path);
 	json_close(json, '}');
 }
 
@@ -256,20 +238,6 @@ static void complain_once(const struct listing *listing)
 	}
 }
 
-static void complain_no_match(const struct selection *selection)
-{
-	static bool said;
-	size_t i;
-
-	if (said)
-		return;
-	said = true;
-	for (i = 0; i < selection->nr_pids; i++)
-		complain("no process %" PRIu64 " with text of a file", selection->pids[i]);
-	for (i = 0; i < selection->nr_names; i++)
-		complain("no process '%s' with text of a file", selection->names[i]);
-}
-
 /* Nothing is claimed of processes that could not be read. */
 static void say_nothing_shown(const struct listing *listing, bool all)
 {
@@ -307,14 +275,14 @@ static int show(const struct selection *selection, enum output_form form, bool m
 	print_listing(&listing, form, mappings);
 	complain_once(&listing);
 
-	*found = listing.nr || everything(selection);
+	*found = listing.nr || selection_is_empty(selection);
 	if (listing.denied || listing.failed) {
 		result = HUGETEXT_TROUBLE;
 	} else if (!*found) {
 		result = HUGETEXT_FAILED;
-		complain_no_match(selection);
+		selection_complain(selection);
 	}
-	if (!listing.nr && everything(selection) && form == OUTPUT_TABLE)
+	if (!listing.nr && selection_is_empty(selection) && form == OUTPUT_TABLE)
 		say_nothing_shown(&listing, selection->all);
 	listing_free(&listing);
 	return result;
@@ -353,18 +321,6 @@ static bool parse_seconds(const char *string, double *seconds)
 	       *seconds >= 0.01 && *seconds <= 86400;
 }
 
-static bool add_pid(struct selection *selection, const char *string)
-{
-	uint64_t pid;
-
-	if (!parse_decimal(string, &pid) || !pid)
-		return false;
-	selection->pids = must_alloc(reallocarray(selection->pids, selection->nr_pids + 1,
-						  sizeof(*selection->pids)));
-	selection->pids[selection->nr_pids++] = pid;
-	return true;
-}
-
 static void usage(void)
 {
 	fputs("Usage: hugetext stat [options] [-p PID | NAME | --all]...\n\n"
@@ -400,7 +356,7 @@ static int stat_run(int argc, char **argv, struct selection *selection)
 	while ((c = getopt_long(argc, argv, "p:amJrw:s:hV", options, NULL)) != -1) {
 		switch (c) {
 		case 'p':
-			if (!add_pid(selection, optarg)) {
+			if (!selection_add_pid(selection, optarg)) {
 				complain("stat: '%s' is not a process id", optarg);
 				return HUGETEXT_TROUBLE;
 			}
@@ -431,7 +387,7 @@ static int stat_run(int argc, char **argv, struct selection *selection)
 	}
 	selection->names = argv + optind;
 	selection->nr_names = argc - optind;
-	if (selection->all && !everything(selection)) {
+	if (selection->all && !selection_is_empty(selection)) {
 		complain("stat: --all goes without PID and NAME");
 		return HUGETEXT_TROUBLE;
 	}
@@ -445,6 +401,6 @@ int stat_main(int argc, char **argv)
 	struct selection selection = { 0 };
 	int result = stat_run(argc, argv, &selection);
 
-	free(selection.pids);
+	selection_free(&selection);
 	return result;
 }

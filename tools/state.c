@@ -73,6 +73,8 @@ static void take_status_line(struct state *state, char *line)
 	if (strncmp(line, "mechanism ", 10) == 0) {
 		free(state->mechanism);
 		state->mechanism = must_alloc(strdup(line + 10));
+	} else if (strncmp(line, "enabled_since ", 14) == 0) {
+		parse_decimal(line + 14, &state->since);
 	} else if (strncmp(line, "hook ", 5) == 0) {
 		word = line + 5;
 		length = strcspn(word, " ");
@@ -172,13 +174,22 @@ void state_free(struct state *state)
 	free_pairs(&state->totals);
 }
 
+const char *state_knob(const struct state *state, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < state->knobs.nr; i++)
+		if (strcmp(state->knobs.pair[i].name, name) == 0)
+			return state->knobs.pair[i].value;
+	return NULL;
+}
+
 int state_enabled(const struct state *state)
 {
+	const char *knob = state_knob(state, "hugetext_enabled");
 	uint64_t value;
 
-	if (!state->knobs.nr || strcmp(state->knobs.pair[0].name, "hugetext_enabled") != 0)
-		return -1;
-	if (!parse_decimal(state->knobs.pair[0].value, &value) || value > ENABLED_MAX)
+	if (!knob || !parse_decimal(knob, &value) || value > ENABLED_MAX)
 		return -1;
 	return value;
 }

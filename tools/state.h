@@ -8,9 +8,11 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define KNOB_DIRECTORY	"/sys/kernel/mm/transparent_hugepage"
 #define KNOB_ENABLED	KNOB_DIRECTORY "/hugetext_enabled"
+#define KNOB_ROLLBACK	KNOB_DIRECTORY "/hugetext_rollback"
 #define MODULE_DIRECTORY "/sys/module/hugetext"
 #define DEBUG_DIRECTORY	"/sys/kernel/debug"
 
@@ -42,6 +44,7 @@ struct state {
 	char *thp;			/* always, madvise, never; NULL without THP */
 	const char *debug_trouble;	/* why debugfs is not readable, or NULL */
 	char *mechanism;		/* NULL if debugfs is not readable */
+	uint64_t since;			/* file text was turned on, clock ticks since boot; 0: unknown */
 	struct state_pairs hooks;	/* value: ok, off, missing and what is lost */
 	struct state_pairs counters;
 	struct state_pairs totals;	/* kB, of /proc/meminfo */
@@ -50,7 +53,10 @@ struct state {
 void state_read(struct state *state);
 void state_free(struct state *state);
 
-/* The value of a knob, 0 to 3, or -1 where the file is missing or odd. */
+/* The value of a knob, or NULL where its file is missing. */
+const char *state_knob(const struct state *state, const char *name);
+
+/* The value of hugetext_enabled, 0 to 3, or -1 where the file is missing or odd. */
 int state_enabled(const struct state *state);
 
 /* What a value of hugetext_enabled means. */

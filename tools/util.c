@@ -206,6 +206,22 @@ char *sysroot_line(const char *format, ...)
 	return line;
 }
 
+int sysroot_write(const char *path, const char *text)
+{
+	char *whole = sysroot_path("%s", path);
+	int fd = open(whole, O_WRONLY | O_CLOEXEC), error = 0;
+	size_t length = strlen(text);
+
+	free(whole);
+	if (fd < 0)
+		return errno;
+	errno = 0;
+	if (write(fd, text, length) != (ssize_t)length)
+		error = errno ? errno : EIO;
+	close(fd);
+	return error;
+}
+
 bool parse_decimal(const char *string, uint64_t *value)
 {
 	uint64_t sum = 0;

@@ -49,6 +49,9 @@ FILE *sysroot_open(const char *format, ...) __attribute__((format(printf, 1, 2))
 /* The first line of a file without its newline, or NULL with errno set. */
 char *sysroot_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Write to a file that exists, at once and as it is. Return: 0 or an errno. */
+int sysroot_write(const char *path, const char *text);
+
 /* Decimal digits only, the whole string. */
 bool parse_decimal(const char *string, uint64_t *value);
 

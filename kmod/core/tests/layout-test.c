@@ -512,7 +512,7 @@ static void whole_regions_of_mappings(void)
 static void reasons_have_words(void)
 {
 	static const char *const words[] = {
-#define WORD(name, word, passing, text) word,
+#define WORD(name, word, passing, text, change) word,
 		HUGETEXT_WHY_TABLE(WORD)
 	};
 	unsigned int i, j;
