@@ -326,7 +326,8 @@ static char *about_cgroup(unsigned int pid)
 	return text;
 }
 
-static char *about_unknown(const struct kernel_text *kernel, const struct state *state)
+static char *about_unknown(const struct text_run *run, const struct kernel_text *kernel,
+			   const struct state *state)
 {
 	if (!state->loaded)
 		return say("%s", REMEDY_LOAD);
@@ -336,6 +337,8 @@ static char *about_unknown(const struct kernel_text *kernel, const struct state 
 		return say("%s", state->debug_trouble);
 	if (kernel->error)
 		return say("the module could not be asked: %s", error_text(kernel->error));
+	if (!run->told)
+		return say("the module did not tell of it: ask again");
 	return say("nothing stands against it now; memory pressure may have taken it back, and "
 		   "turning hugetext off and on again looks at all processes anew");
 }
@@ -348,7 +351,7 @@ char *advice(const struct text_run *run, const struct process *process,
 	switch (why) {
 	case HUGETEXT_WHY_NR:
 		if (strcmp(run->reason, REASON_UNKNOWN) == 0)
-			return about_unknown(kernel, state);
+			return about_unknown(run, kernel, state);
 		return say("a reason of a later version of the module");
 	case HUGETEXT_WHY_OK:
 		return say("%s", run->state == TEXT_HUGE ? "nothing" : "it passes");

@@ -124,11 +124,11 @@ void kernel_text_free(struct kernel_text *kernel)
 
 /* ---- Runs ---- */
 
-static void add(struct text *text, uint64_t start, uint64_t end, enum text_state state,
-		const char *reason, const struct text_mapping *mapping)
+static struct text_run *add(struct text *text, uint64_t start, uint64_t end, enum text_state state,
+			    const char *reason, const struct text_mapping *mapping)
 {
 	if (start >= end)
-		return;
+		return NULL;
 	if (!(text->nr & (text->nr - 1)))
 		text->run = must_alloc(reallocarray(text->run, text->nr ? 2 * text->nr : 1,
 						    sizeof(*text->run)));
@@ -136,6 +136,7 @@ static void add(struct text *text, uint64_t start, uint64_t end, enum text_state
 		.start = start, .end = end, .state = state, .reason = reason,
 		.mapping = mapping,
 	};
+	return &text->run[text->nr - 1];
 }
 
 /* What is certain of a whole mapping, or HUGETEXT_WHY_NR. */
@@ -205,7 +206,6 @@ static void work_out(struct text *text, const struct text_mapping *mapping,
 	if (why == HUGETEXT_WHY_NR && threshold && strcmp(threshold, "0") == 0)
 		edge = HUGETEXT_WHY_PADDING_OFF;
 
-	text->guessed |= why == HUGETEXT_WHY_NR;
 	add(text, smaps->start, first, TEXT_SMALL, certain(edge), mapping);
 	add_whole(text, mapping, first, last, certain(why));
 	add(text, last, smaps->end, TEXT_SMALL, certain(edge), mapping);
@@ -221,6 +221,14 @@ static uint64_t min(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+/* Nothing stands against it, and yet it is small. */
+static const char *reason_told(const struct kernel_line *line)
+{
+	if (line->state == TEXT_SMALL && strcmp(line->reason, reason_word(HUGETEXT_WHY_OK)) == 0)
+		return REASON_UNKNOWN;
+	return line->reason;
+}
+
 /* False: the module said nothing of this mapping. */
 static bool add_told(struct text *text, unsigned int pid, const struct text_mapping *mapping,
 		     const struct kernel_text *kernel)
@@ -229,14 +237,14 @@ static bool add_told(struct text *text, unsigned int pid, const struct text_mapp
 
 	for (i = 0; i < kernel->nr; i++) {
 		const struct kernel_line *line = &kernel->line[i];
+		struct text_run *run = NULL;
 
 		if (line->pid == pid)
-			add(text, max(line->start, mapping->smaps.start),
-			    min(line->end, mapping->smaps.end), line->state,
-			    /* Nothing stands against it, and yet it is small. */
-			    line->state == TEXT_SMALL &&
-			    strcmp(line->reason, reason_word(HUGETEXT_WHY_OK)) == 0 ?
-			    REASON_UNKNOWN : line->reason, mapping);
+			run = add(text, max(line->start, mapping->smaps.start),
+				  min(line->end, mapping->smaps.end), line->state,
+				  reason_told(line), mapping);
+		if (run)
+			run->told = true;
 	}
 	return text->nr > before;
 }

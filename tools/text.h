@@ -32,13 +32,13 @@ struct text_run {
 	uint64_t end;
 	enum text_state state;
 	const char *reason;		/* a word; "unknown" where it is that */
+	bool told;			/* by the module */
 	const struct text_mapping *mapping;
 };
 
 struct text {
 	struct text_run *run;		/* ascending by address */
 	size_t nr;
-	bool guessed;			/* some of it was not told by the module */
 };
 
 /* What the module tells of all processes. */
