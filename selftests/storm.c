@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Load and unload 50 times while programs with large text start, work and end
- * all the time. Every one of them must work right.
+ * Load and unload again and again while programs with large text start, work and
+ * end all the time, and others are written to between their lives. Every one of them
+ * must work right. HUGETEXT_STORM_ROUNDS in the environment: how often (50).
  */
 #define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 
@@ -11,8 +14,9 @@
 
 #include "guest.h"
 
-#define WORKERS		4
-#define ROUNDS		50
+#define WORKERS		6
+/* Of these. */
+#define WRITERS		2
 
 struct shared {
 	bool stop;
@@ -25,6 +29,47 @@ static bool run_right(const char *program)
 	const char *answer = run_fixture(program, "call", NULL);
 
 	return answer && !strcmp(answer, expected(program, "call"));
+}
+
+/*
+ * Write a program anew, or some of it in place with the bytes it has; then it must
+ * run as ever. Who just ended may still be held, and what runs is not written to.
+ */
+static bool write_and_run(const char *folder, const char *name, bool anew)
+{
+	char path[256], block[4096];
+	struct child child;
+	bool right;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0 && errno != ETXTBSY && errno != ENOENT)
+		return false;
+	if (fd >= 0) {
+		if (pread(fd, block, sizeof(block), REGION) != sizeof(block) ||
+		    pwrite(fd, block, sizeof(block), REGION) != sizeof(block))
+			return false;
+		close(fd);
+	}
+	if (anew && !fresh_copy(folder, name))
+		return false;
+	if (!child_start(&child, path))
+		return false;
+	right = !strcmp(expected(name, "call"), child_ask(&child, "call") ?: "nothing");
+	return child_quit(&child) && right;
+}
+
+static void write_all_the_time(struct shared *shared, int number)
+{
+	char folder[64];
+
+	snprintf(folder, sizeof(folder), "/tests/storm-%d", number);
+	for (int i = 0; !__atomic_load_n(&shared->stop, __ATOMIC_RELAXED); i++) {
+		shared->wrong[number] += !write_and_run(folder, "prog-pie", i % 4 == 0);
+		shared->runs[number]++;
+	}
+	_exit(0);
 }
 
 static void work(struct shared *shared, int number)
@@ -52,6 +97,8 @@ FIXTURE_SETUP(storm)
 	ASSERT_NE(MAP_FAILED, self->shared);
 	for (int i = 0; i < WORKERS; i++) {
 		self->worker[i] = fork();
+		if (!self->worker[i] && i < WRITERS)
+			write_all_the_time(self->shared, i);
 		if (!self->worker[i])
 			work(self->shared, i);
 	}
@@ -71,11 +118,13 @@ FIXTURE_TEARDOWN(storm)
 	fprintf(stderr, "# %ld programs ran\n", runs);
 }
 
-TEST_F_TIMEOUT(storm, load_and_unload_50_times, 1200)
+TEST_F_TIMEOUT(storm, load_and_unload, 7200)
 {
+	int rounds = atoi(getenv("HUGETEXT_STORM_ROUNDS") ?: "50");
 	long collapsed = 0;
 
-	for (int i = 0; i < ROUNDS; i++) {
+	ASSERT_LT(0, rounds);
+	for (int i = 0; i < rounds; i++) {
 		ASSERT_EQ(0, module_load(i % 2 ? "hugetext=1" : "hugetext=3" PADDING));
 		sleep_ms(i % 10 * 40);
 		if (i % 5 == 4) {
@@ -86,7 +135,7 @@ TEST_F_TIMEOUT(storm, load_and_unload_50_times, 1200)
 		ASSERT_EQ(0, module_unload());
 		sleep_ms(i % 3 * 20);
 	}
-	fprintf(stderr, "# %ld regions collapsed\n", collapsed);
+	fprintf(stderr, "# %d rounds, %ld regions collapsed\n", rounds, collapsed);
 	EXPECT_LT(0, collapsed);
 	if (!kernel_collapses_text() && unload_drops(FIXTURES)) {
 		EXPECT_EQ(0, read_number("/proc/meminfo", "FileHugePages"));
