@@ -314,6 +314,9 @@ enum hugetext_why hugetext_apply(struct mm_struct *mm, pid_t tgid,
 
 /* ---- Taking back ---- */
 
+/* So often a mapping is looked at anew that changes while it is worked on. */
+#define MAX_TRIES	4
+
 /* A text mapping, as it was when somebody looked. */
 struct text {
 	unsigned long start;
@@ -412,16 +415,15 @@ static int make_mapping_small(struct mm_struct *mm, const struct text *text)
 	if (!text->marked) {
 		err = hugetext_do_madvise(mm, text->start, text->end - text->start,
 					  MADV_NOHUGEPAGE);
-		/* What the process unmaps meanwhile is small enough. */
 		if (err)
-			return err == -ENOMEM ? 0 : err;
+			return err;
 	}
 	for (region = text->first; region < text->last; region += HUGETEXT_REGION_SIZE) {
 		int huge = is_huge(mm, region);
 
 		if (huge > 0) {
 			err = make_region_small(mm, region, text->advice);
-			if (err && err != -ENOMEM)
+			if (err)
 				return err;
 			huge = is_huge(mm, region);
 		}
@@ -436,14 +438,19 @@ static int make_mapping_small(struct mm_struct *mm, const struct text *text)
 int hugetext_apply_small(struct mm_struct *mm)
 {
 	unsigned long from = 0;
+	unsigned int tries = 0;
 	bool left = false;
 	struct text text;
 	int ret;
 
 	while ((ret = next_text(mm, from, &text)) > 0) {
 		ret = make_mapping_small(mm, &text);
+		/* The kernel calls it so also where the process unmapped something meanwhile. */
+		if (ret == -ENOMEM && ++tries < MAX_TRIES)
+			continue;
 		if (ret < 0)
 			return ret;
+		tries = 0;
 		left |= ret;
 		from = text.end;
 	}

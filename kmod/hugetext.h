@@ -210,7 +210,8 @@ enum hugetext_why hugetext_why_weightier(enum hugetext_why a, enum hugetext_why 
  * cache stays as it is. Sleeps, takes the mmap lock.
  *
  * Return: 0, -EINTR when the caller is killed, -EOPNOTSUPP where the kernel's
- * do_madvise() was not found, -EBUSY where some page stayed huge.
+ * do_madvise() was not found, -EBUSY where some page stayed huge, -ENOMEM where there
+ * is no memory or the process changes its mappings all the time.
  */
 int hugetext_apply_small(struct mm_struct *mm);
 
@@ -237,7 +238,7 @@ extern const struct file_operations hugetext_text_fops;
  *
  * May sleep. Return: 0; -EINVAL for anything else, -ESRCH for a process that is gone or
  * has no memory, an errno of the look-up of the path, -EINTR when the caller is killed,
- * -EBUSY where something stayed huge, -EOPNOTSUPP for files on tmpfs.
+ * -EBUSY where something stayed huge, -ENOMEM, -EOPNOTSUPP for files on tmpfs.
  */
 int hugetext_roll_back(const char *what);
 

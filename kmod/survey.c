@@ -162,8 +162,9 @@ static unsigned long explain_vma(struct vm_area_struct *vma, unsigned long from,
 	return 0;
 }
 
-enum hugetext_why hugetext_survey(struct mm_struct *mm, unsigned long from, unsigned long to,
-				  struct hugetext_text_map *map)
+/* The text mappings of a process, one after the other: regions alone, or all for people. */
+static enum hugetext_why survey(struct mm_struct *mm, unsigned long from, unsigned long to,
+				bool for_people, struct hugetext_text_map *map)
 {
 	VMA_ITERATOR(vmi, mm, from);
 	struct vm_area_struct *vma;
@@ -176,10 +177,12 @@ enum hugetext_why hugetext_survey(struct mm_struct *mm, unsigned long from, unsi
 	for_each_vma(vmi, vma) {
 		if (vma->vm_start >= to)
 			break;
-		if (!hugetext_vma_is_text(vma) ||
-		    vma->vm_end - vma->vm_start < HUGETEXT_REGION_SIZE)
+		if (!hugetext_vma_is_text(vma))
 			continue;
-		map->next = survey_vma(vma, from, to, map);
+		if (for_people)
+			map->next = explain_vma(vma, from, map);
+		else if (vma->vm_end - vma->vm_start >= HUGETEXT_REGION_SIZE)
+			map->next = survey_vma(vma, from, to, map);
 		if (map->next)
 			break;
 	}
@@ -187,24 +190,14 @@ enum hugetext_why hugetext_survey(struct mm_struct *mm, unsigned long from, unsi
 	return HUGETEXT_WHY_OK;
 }
 
+enum hugetext_why hugetext_survey(struct mm_struct *mm, unsigned long from, unsigned long to,
+				  struct hugetext_text_map *map)
+{
+	return survey(mm, from, to, false, map);
+}
+
 enum hugetext_why hugetext_explain(struct mm_struct *mm, unsigned long from,
 				   struct hugetext_text_map *map)
 {
-	VMA_ITERATOR(vmi, mm, from);
-	struct vm_area_struct *vma;
-
-	if (!mmap_read_trylock(mm))
-		return HUGETEXT_WHY_MMAP_LOCK;
-
-	map->nr = 0;
-	map->next = 0;
-	for_each_vma(vmi, vma) {
-		if (!hugetext_vma_is_text(vma))
-			continue;
-		map->next = explain_vma(vma, from, map);
-		if (map->next)
-			break;
-	}
-	mmap_read_unlock(mm);
-	return HUGETEXT_WHY_OK;
+	return survey(mm, from, TASK_SIZE_MAX, true, map);
 }

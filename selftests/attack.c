@@ -427,7 +427,12 @@ static void serve(int fd, struct shared *shared)
 			break;
 		}
 		case FUSE_OPEN: {
+			struct fuse_open_in *asked = (struct fuse_open_in *)(in + 1);
 			struct fuse_open_out out = { .fh = 1 };
+
+			/* Who opens it so has it past the page cache. */
+			if (asked->flags & O_NONBLOCK)
+				out.open_flags = FOPEN_DIRECT_IO;
 
 			answer(fd, in->unique, 0, &out, sizeof(out));
 			break;
@@ -445,26 +450,49 @@ static void serve(int fd, struct shared *shared)
 	}
 }
 
-TEST_F_TIMEOUT(attack, slow_file, 900)
+struct slow {
+	int fuse;
+	pid_t server;
+};
+
+static bool start_slow(struct slow *slow, struct shared *shared)
 {
 	char options[128];
-	int fuse, fd;
-	pid_t server;
-	void *mapped;
 
-	ASSERT_EQ(0, system("modprobe fuse 2> /dev/null; true"));
-	fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC);
-	ASSERT_LE(0, fuse);
+	if (system("modprobe fuse 2> /dev/null; true"))
+		return false;
+	slow->fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 	snprintf(options, sizeof(options), "fd=%d,rootmode=40755,user_id=%d,group_id=%d,allow_other",
-		 fuse, NOBODY, NOBODY);
-	ASSERT_EQ(0, mkdir(FOLDER "/slow", 0755));
-	ASSERT_EQ(0, mount("slow", FOLDER "/slow", "fuse", MS_NOSUID | MS_NODEV, options));
-	server = fork();
-	if (!server) {
+		 slow->fuse, NOBODY, NOBODY);
+	if (slow->fuse < 0 || mkdir(FOLDER "/slow", 0755) ||
+	    mount("slow", FOLDER "/slow", "fuse", MS_NOSUID | MS_NODEV, options))
+		return false;
+	slow->server = fork();
+	if (!slow->server) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		serve(fuse, self->shared);
+		serve(slow->fuse, shared);
 		_exit(0);
 	}
+	return slow->server > 0;
+}
+
+/* Whoever waits for an answer gets an error. */
+static void end_slow(struct slow *slow)
+{
+	kill(slow->server, SIGKILL);
+	waitpid(slow->server, NULL, 0);
+	close(slow->fuse);
+	umount2(FOLDER "/slow", MNT_DETACH);
+	rmdir(FOLDER "/slow");
+}
+
+TEST_F_TIMEOUT(attack, slow_file, 900)
+{
+	struct slow slow;
+	void *mapped;
+	int fd;
+
+	ASSERT_TRUE(start_slow(&slow, self->shared));
 	fd = open(FOLDER "/slow/file", O_RDONLY | O_CLOEXEC);
 	ASSERT_LE(0, fd);
 	mapped = mmap(NULL, SLOW_SIZE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
@@ -477,10 +505,94 @@ TEST_F_TIMEOUT(attack, slow_file, 900)
 
 	munmap(mapped, SLOW_SIZE);
 	close(fd);
-	kill(server, SIGKILL);
-	waitpid(server, NULL, 0);
-	close(fuse);
-	EXPECT_EQ(0, umount2(FOLDER "/slow", MNT_DETACH));
+	end_slow(&slow);
+}
+
+/*
+ * The lock of a process's mappings, held for as long as that server likes: mmap() of
+ * a file that goes past the page cache first throws out what is in there, and a page
+ * that somebody reads is locked until the server answers.
+ */
+static void hold_the_lock(struct shared *shared)
+{
+	int text = open(FIXTURES "/libtext.so", O_RDONLY | O_CLOEXEC);
+	int slow = open(FOLDER "/slow/file", O_RDONLY | O_CLOEXEC);
+	int direct = open(FOLDER "/slow/file", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	char byte;
+
+	if (text < 0 || slow < 0 || direct < 0)
+		_exit(101);
+	if (!fork()) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		_exit(read(slow, &byte, 1));
+	}
+	while (!__atomic_load_n(&shared->done, __ATOMIC_RELAXED))
+		sleep_ms(10);
+	mmap(NULL, 4 * REGION, PROT_READ | PROT_EXEC, MAP_PRIVATE, text, 0);
+	mmap(NULL, REGION, PROT_READ, MAP_PRIVATE, direct, 0);
+	while (!stopped(shared))
+		sleep_ms(50);
+	_exit(0);
+}
+
+/* What hugetext/text says of a process with that word in it. */
+static bool text_says(pid_t pid, const char *word)
+{
+	FILE *file = fopen(TEXT, "r");
+	char line[256];
+	bool found = false;
+
+	while (file && fgets(line, sizeof(line), file))
+		found |= atoi(line) == pid && strstr(line, word);
+	if (file)
+		fclose(file);
+	return found;
+}
+
+static bool wait_text_says(pid_t pid, const char *word)
+{
+	int i;
+
+	for (i = 0; i < PATIENCE * 4 && !text_says(pid, word); i++)
+		sleep_ms(250);
+	return text_says(pid, word);
+}
+
+TEST_F_TIMEOUT(attack, mapping_lock_held, 900)
+{
+	char what[16];
+	struct slow slow;
+	pid_t asking;
+
+	ASSERT_EQ(0, write_text(PAD_THRESHOLD, "4096"));
+	ASSERT_EQ(0, write_text(PAD_RODATA, "1"));
+	ASSERT_TRUE(start_slow(&slow, self->shared));
+	self->worker[0] = fork();
+	if (!self->worker[0]) {
+		become_nobody();
+		hold_the_lock(self->shared);
+	}
+	EXPECT_TRUE(wait_text_says(self->worker[0], "unknown mmap_lock"));
+	EXPECT_OTHERS_SERVED();
+	EXPECT_LE(1, counter("mmap_lock"));
+
+	/* Whoever asks for it by name waits, and may be killed. */
+	asking = fork();
+	if (!asking) {
+		snprintf(what, sizeof(what), "%d", self->worker[0]);
+		_exit(!!write_text(ROLLBACK, what));
+	}
+	sleep_ms(1000);
+	EXPECT_EQ(0, waitpid(asking, NULL, WNOHANG));
+	kill(asking, SIGKILL);
+	EXPECT_EQ(asking, waitpid(asking, NULL, 0));
+
+	/* Nor is the module kept. */
+	EXPECT_EQ(0, module_unload());
+	ASSERT_EQ(0, module_load("hugetext=1"));
+	EXPECT_TRUE(text_says(self->worker[0], "unknown mmap_lock"));
+	end_slow(&slow);
+	EXPECT_TRUE(wait_text_says(self->worker[0], "huge ok"));
 }
 
 TEST_HARNESS_MAIN

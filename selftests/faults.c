@@ -151,31 +151,120 @@ TEST_F_TIMEOUT(faults, turning_on, 2400)
 	EXPECT_GT(MANY, n);
 }
 
+FIXTURE(served) {
+	struct child child;
+};
+
+FIXTURE_VARIANT(served) {
+	const char *parameters;
+	const char *program;
+	long kb;	/* of it that becomes huge */
+};
+
+FIXTURE_VARIANT_ADD(served, collapse) {
+	.parameters = "hugetext=1", .program = "prog-nopie", .kb = 8192,
+};
+
+FIXTURE_VARIANT_ADD(served, padding) {
+	.parameters = "hugetext=1" PADDING, .program = "prog-edges", .kb = 4096,
+};
+
+FIXTURE_SETUP(served)
+{
+	ASSERT_TRUE(prepare());
+}
+
+FIXTURE_TEARDOWN(served)
+{
+	child_kill(&self->child);
+	module_unload();
+}
+
 /* Whatever fails once is tried again: in the end all text is huge. */
-TEST_F_TIMEOUT(faults, collapse, 2400)
+TEST_F_TIMEOUT(served, in_the_end, 2400)
 {
 	bool failed = true;
 	char path[64];
 	int n;
 
 	for (n = 1; n < MANY && failed; n++) {
-		ASSERT_TRUE(child_start(&self->child, "prog-nopie"));
-		ASSERT_EQ(0, module_load(""));
+		ASSERT_EQ(0, module_load(variant->parameters));
 		ASSERT_LT(0, find_khugetextd());
+		ASSERT_TRUE(wait_settled());
 		snprintf(path, sizeof(path), "/proc/%d/task/%d/fail-nth", find_khugetextd(),
 			 find_khugetextd());
 		fail_nth(path, n);
-		ASSERT_EQ(0, write_text(ENABLED, "1"));
-		EXPECT_TRUE(wait_all_huge(self->child.pid, "prog-nopie")) {
+		ASSERT_TRUE(child_start(&self->child, variant->program));
+		EXPECT_TRUE(wait_huge(self->child.pid, variant->program, variant->kb)) {
 			TH_LOG("allocation %d", n);
 		}
 		failed = failed_one(path);
-		EXPECT_STREQ(expected("prog-nopie", "sum"), child_ask(&self->child, "sum"));
+		EXPECT_STREQ(expected(variant->program, "sum"), child_ask(&self->child, "sum"));
 		EXPECT_TRUE(child_quit(&self->child));
 		ASSERT_EQ(0, module_unload());
 	}
 	fprintf(stderr, "# %d allocations\n", n - 2);
 	EXPECT_LT(5, n);
+	EXPECT_GT(MANY, n);
+}
+
+FIXTURE(rollback) {
+	struct child child;
+};
+
+FIXTURE_VARIANT(rollback) {
+	bool of_file;
+};
+
+FIXTURE_VARIANT_ADD(rollback, process) { .of_file = false };
+FIXTURE_VARIANT_ADD(rollback, file) { .of_file = true };
+
+FIXTURE_SETUP(rollback)
+{
+	ASSERT_TRUE(prepare());
+}
+
+FIXTURE_TEARDOWN(rollback)
+{
+	child_kill(&self->child);
+	module_unload();
+}
+
+/* What is refused for want of memory can be asked for again. */
+TEST_F_TIMEOUT(rollback, asked_again, 2400)
+{
+	char what[64] = FIXTURES "/prog-nopie";
+	int n, fd, error, refused = 0;
+	bool failed = true;
+
+	fd = -1;
+	for (n = 1; n < MANY && failed; n++) {
+		ASSERT_EQ(0, module_load("hugetext=1"));
+		ASSERT_TRUE(child_start(&self->child, "prog-nopie"));
+		ASSERT_TRUE(wait_all_huge(self->child.pid, "prog-nopie"));
+		if (!variant->of_file)
+			snprintf(what, sizeof(what), "%d", self->child.pid);
+		fd = open(ROLLBACK, O_WRONLY | O_CLOEXEC);
+		ASSERT_LE(0, fd);
+		fail_nth(SELF, n);
+		error = write_again(fd, what);
+		failed = failed_one(SELF);
+		EXPECT_TRUE(is_clean(error) || error == -EBUSY) {
+			TH_LOG("allocation %d: error %d", n, error);
+		}
+		if (!error) {
+			EXPECT_EQ(0, text_of(self->child.pid, "prog-nopie").huge);
+		}
+		refused += !!error;
+		EXPECT_EQ(0, write_again(fd, what));
+		EXPECT_EQ(0, text_of(self->child.pid, "prog-nopie").huge);
+		close(fd);
+		EXPECT_STREQ(expected("prog-nopie", "sum"), child_ask(&self->child, "sum"));
+		EXPECT_TRUE(child_quit(&self->child));
+		ASSERT_EQ(0, module_unload());
+	}
+	fprintf(stderr, "# %d allocations, refused %d times\n", n - 2, refused);
+	EXPECT_LT(3, n);
 	EXPECT_GT(MANY, n);
 }
 

@@ -16,8 +16,6 @@
 
 #include "guest.h"
 
-#define TEXT		"/sys/kernel/debug/hugetext/text"
-#define ROLLBACK	THP "/hugetext_rollback"
 #define BREAKPOINT	0x5ca1ab1ecccccccc
 
 /* What the module tells of one address of a process. */

@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -23,20 +22,6 @@
 
 /* Writers that are named; more are just more. */
 #define MAX_WRITERS	3
-
-static char *say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-static char *say(const char *format, ...)
-{
-	va_list arguments;
-	char *text;
-
-	va_start(arguments, format);
-	if (vasprintf(&text, format, arguments) < 0)
-		must_alloc(NULL);
-	va_end(arguments);
-	return text;
-}
 
 /* ---- Where the text is linked to ---- */
 

@@ -62,8 +62,7 @@ void table_cell(struct table *table, const char *format, ...)
 	char *text;
 
 	va_start(arguments, format);
-	if (vasprintf(&text, format, arguments) < 0)
-		must_alloc(NULL);
+	text = vsay(format, arguments);
 	va_end(arguments);
 
 	if (table->raw) {

@@ -30,11 +30,13 @@ unsigned int *process_list(size_t *nr)
 	size_t room = 0;
 	uint64_t pid;
 
+	*nr = 0;
+	if (!directory)
+		complain("%s: %s: is /proc mounted, is --sysroot right?", path, strerror(errno));
 	free(path);
 	if (!directory)
 		return NULL;
 
-	*nr = 0;
 	for (;;) {
 		if (*nr == room) {
 			room = room ? 2 * room : 256;

@@ -29,7 +29,7 @@ struct process {
 	size_t nr_mappings;
 };
 
-/* The process ids below /proc, ascending; the caller frees them. NULL with errno set. */
+/* The process ids below /proc, ascending; the caller frees them. NULL: complained. */
 unsigned int *process_list(size_t *nr);
 
 /* True when @name is the process's comm or the last part of its executable. */

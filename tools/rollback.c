@@ -81,6 +81,8 @@ static const char *why_left(const struct count *after, const struct scope *scope
 {
 	if (error == EOPNOTSUPP || (after->kb && after->shmem_kb == after->kb))
 		return "on a tmpfs huge pages are the only copy of the file; they go with it";
+	if (error == ENOMEM)
+		return "no memory, or the process changes its mappings all the time: try again";
 	if (error == EBUSY)
 		return "pages are in use or being written at this moment: try again";
 	if (scope->pid)
@@ -115,7 +117,7 @@ static int report(const char *what, const struct scope *scope, const struct coun
 /* With these the answer is the rest of the story rather than the end of it. */
 static bool is_answer(int error)
 {
-	return !error || error == EBUSY || error == EOPNOTSUPP;
+	return !error || error == EBUSY || error == ENOMEM || error == EOPNOTSUPP;
 }
 
 static int roll_back(const char *what, const struct scope *scope)

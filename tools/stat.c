@@ -92,13 +92,8 @@ static int listing_read(struct listing *listing, const struct selection *selecti
 
 	memset(listing, 0, sizeof(*listing));
 	pids = process_list(&nr);
-	if (!pids) {
-		char *path = sysroot_path("/proc");
-
-		complain("%s: %s: is /proc mounted, is --sysroot right?", path, strerror(errno));
-		free(path);
+	if (!pids)
 		return HUGETEXT_TROUBLE;
-	}
 	listing->process = must_alloc(calloc(nr + 1, sizeof(*listing->process)));
 	for (i = 0; i < nr; i++)
 		add_process(listing, selection, pids[i]);

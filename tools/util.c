@@ -53,14 +53,33 @@ char *printable(const char *text)
 	return safe;
 }
 
+char *vsay(const char *format, va_list arguments)
+{
+	char *text;
+
+	if (vasprintf(&text, format, arguments) < 0)
+		must_alloc(NULL);
+	return text;
+}
+
+char *say(const char *format, ...)
+{
+	va_list arguments;
+	char *text;
+
+	va_start(arguments, format);
+	text = vsay(format, arguments);
+	va_end(arguments);
+	return text;
+}
+
 void complain(const char *format, ...)
 {
 	va_list arguments;
 	char *text, *safe;
 
 	va_start(arguments, format);
-	if (vasprintf(&text, format, arguments) < 0)
-		must_alloc(NULL);
+	text = vsay(format, arguments);
 	va_end(arguments);
 	safe = printable(text);
 	fflush(stdout);
@@ -85,12 +104,8 @@ void sysroot_set(const char *directory)
 
 static char *path_from(const char *format, va_list arguments)
 {
-	char *path, *whole;
+	char *path = vsay(format, arguments), *whole = say("%s%s", sysroot, path);
 
-	if (vasprintf(&path, format, arguments) < 0)
-		must_alloc(NULL);
-	if (asprintf(&whole, "%s%s", sysroot, path) < 0)
-		must_alloc(NULL);
 	free(path);
 	return whole;
 }

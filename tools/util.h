@@ -6,6 +6,7 @@
 #ifndef HUGETEXT_UTIL_H
 #define HUGETEXT_UTIL_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -16,6 +17,10 @@
  * caller frees it.
  */
 char *printable(const char *text);
+
+/* As sprintf(), into memory that the caller frees. */
+char *say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+char *vsay(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
 
 /* Prints "hugetext: ...", a line of its own and printable, to stderr. */
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
