@@ -58,25 +58,6 @@ FIXTURE_VARIANT_ADD(kind, library_musl) {
 	.program = "prog-musl", .library = "libtext-musl.so", .at_least = 6144,
 };
 
-/* A number from the last line of what the command prints for scripts. */
-static long command_says(const char *format, const char *argument, const char *column)
-{
-	char command[512], line[512], head[512] = "", last[512] = "";
-	char *word, *number, *rest_head = head, *rest_last = last;
-	FILE *out;
-
-	snprintf(command, sizeof(command), format, argument);
-	out = popen(command, "r");
-	while (out && fgets(line, sizeof(line), out))
-		strcpy(*head ? last : head, line);
-	if (!out || pclose(out))
-		return -1;
-	while ((word = strsep(&rest_head, "\n ")) && (number = strsep(&rest_last, "\n ")))
-		if (!strcmp(word, column))
-			return strtol(number, NULL, 10);
-	return -1;
-}
-
 FIXTURE_SETUP(kind)
 {
 	ASSERT_EQ(0, module_load("hugetext=3"));

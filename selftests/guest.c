@@ -603,3 +603,21 @@ bool wait_counter(const char *name, long value)
 	fprintf(stderr, "# %s stays at %ld\n", name, counter(name));
 	return false;
 }
+
+long command_says(const char *format, const char *argument, const char *column)
+{
+	char command[512], line[512], head[512] = "", last[512] = "";
+	char *word, *number, *rest_head = head, *rest_last = last;
+	FILE *out;
+
+	snprintf(command, sizeof(command), format, argument);
+	out = popen(command, "r");
+	while (out && fgets(line, sizeof(line), out))
+		strcpy(*head ? last : head, line);
+	if (!out || pclose(out))
+		return -1;
+	while ((word = strsep(&rest_head, "\n ")) && (number = strsep(&rest_last, "\n ")))
+		if (!strcmp(word, column))
+			return strtol(number, NULL, 10);
+	return -1;
+}

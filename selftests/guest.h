@@ -160,4 +160,10 @@ bool wait_all_huge(pid_t pid, const char *name);
 /* Wait until at least @kb are huge. */
 bool wait_huge(pid_t pid, const char *name, long kb);
 
+/*
+ * A number from the last line of what the command prints for scripts, in the column of that
+ * name; @format with one %s for @argument. -1: it failed, or there is none.
+ */
+long command_says(const char *format, const char *argument, const char *column);
+
 #endif /* HUGETEXT_GUEST_H */
