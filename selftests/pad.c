@@ -43,15 +43,36 @@ FIXTURE_VARIANT(layout) {
 PROGRAM(pie, "prog-pie", 7, 7, 8);
 PROGRAM(fixed_static, "prog-static", 3, 3, 4);
 PROGRAM(static_pie, "prog-static-pie", 3, 3, 4);
+PROGRAM(musl, "prog-musl", 3, 3, 4);
 LIBRARY(library, "libtext.so", 3, 3, 4);
+FIXTURE_VARIANT_ADD(layout, library_musl) {
+	.program = "prog-musl", .library = "libtext-musl.so", .regions = { 3, 3, 4 },
+};
+/* The same without section headers. */
+PROGRAM(nosections, "prog-nosections", 1, 1, 2);
+LIBRARY(library_nosections, "libtext-nosections.so", 1, 1, 2);
+/* A hole of 15 pages between headers and text. */
+PROGRAM(pages_of_64k, "prog-64k", 1, 1, 2);
 /* A hole of a page, or ld.so's filler there, since offset and address differ. */
 PROGRAM(lld, "prog-lld", 3, 4, 4);
 LIBRARY(library_lld, "libtext-lld.so", 3, 4, 4);
 /* Text from offset 0 on. */
 PROGRAM(gold, "prog-gold", 4, 4, 4);
+PROGRAM(mold, "prog-mold", 4, 4, 4);
+PROGRAM(noseparate, "prog-noseparate", 2, 2, 2);
+LIBRARY(library_gold, "libtext-gold.so", 4, 4, 4);
+LIBRARY(library_mold, "libtext-mold.so", 4, 4, 4);
 LIBRARY(library_noseparate, "libtext-noseparate.so", 4, 4, 4);
-/* Room up to the next region behind a tail of 12 KiB. */
+/* The same, and a hole of 1 GiB with no file behind. */
+PROGRAM(pages_of_1g, "prog-1g", 2, 2, 2);
+LIBRARY(library_1g, "libtext-1g.so", 2, 2, 2);
+/* Room up to the next region behind a tail. */
 PROGRAM(nopie, "prog-nopie", 4, 5, 5);
+PROGRAM(pages_of_2m, "prog-2m", 2, 3, 3);
+PROGRAM(static_pie_2m, "prog-static-pie-2m", 2, 3, 3);
+LIBRARY(library_2m, "libtext-2m.so", 4, 5, 5);
+/* All of it in whole regions. */
+PROGRAM(ld_align, "prog-align", 5, 5, 5);
 /* No whole region, and much read-only data. */
 PROGRAM(edges, "prog-edges", 0, 0, 2);
 LIBRARY(library_edges, "libtext-edges.so", 0, 0, 2);

@@ -25,7 +25,7 @@ struct load {
 
 struct elf {
 	bool is_32, is_msb;
-	uint64_t type, machine, phoff, phnum, phentsize, size, xnum, flags_1;
+	uint64_t type, machine, phoff, table, phnum, phentsize, size, xnum, flags_1;
 	bool phnum_given, phentsize_given, size_given, interp, dynamic;
 	struct load load[MAX_HEADERS];
 	unsigned int nr_loads;
@@ -133,6 +133,8 @@ static bool parse(struct elf *elf, const char *word)
 		elf->machine = number;
 	} else if (!strncmp(word, "phoff", length)) {
 		elf->phoff = number;
+	} else if (!strncmp(word, "table", length)) {
+		elf->table = number;
 	} else if (!strncmp(word, "phnum", length)) {
 		elf->phnum = number;
 		elf->phnum_given = true;
@@ -174,7 +176,8 @@ static size_t put_dynamic(struct elf *elf, size_t at)
 	return at + 32;
 }
 
-static int write_file(const struct elf *elf, const char *path, size_t length)
+/* The first @at bytes are the ELF header; what is behind it may lie elsewhere in the file. */
+static int write_file(const struct elf *elf, const char *path, size_t at, size_t length)
 {
 	uint64_t size = length;
 	unsigned int i;
@@ -186,8 +189,9 @@ static int write_file(const struct elf *elf, const char *path, size_t length)
 	if (elf->size_given)
 		size = elf->size;
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
-	if (fd < 0 || write(fd, bytes, length) != (ssize_t)length || ftruncate(fd, size) ||
-	    close(fd)) {
+	if (fd < 0 || pwrite(fd, bytes, at, 0) != (ssize_t)at ||
+	    pwrite(fd, bytes + at, length - at, elf->table ? elf->table : at) !=
+	    (ssize_t)(length - at) || ftruncate(fd, size) || close(fd)) {
 		perror(path);
 		return 1;
 	}
@@ -209,7 +213,7 @@ int main(int argc, char **argv)
 	}
 	if (argc < 2) {
 		fputs("Usage: make-elf FILE [bits=32] [msb=1] [type=N] [machine=N] [phoff=N]\n"
-		      "       [phnum=N] [phentsize=N] [xnum=N] [size=N] [interp=1] [flags_1=N]\n"
+		      "       [table=OFFSET] [phnum=N] [phentsize=N] [xnum=N] [size=N] [interp=1] [flags_1=N]\n"
 		      "       [load=VADDR,OFFSET,FILESZ,MEMSZ,FLAGS,ALIGN]...\n", stderr);
 		return 2;
 	}
@@ -226,7 +230,7 @@ int main(int argc, char **argv)
 	for (i = 0; i < elf.nr_loads; i++)
 		put_load(&elf, &elf.load[i], at + i * (elf.is_32 ? 32 : 56));
 	if (!elf.phoff)
-		elf.phoff = at;
+		elf.phoff = elf.table ? elf.table : at;
 	/* With too many program headers their number is in section 0. */
 	if (elf.xnum)
 		put(length + (elf.is_32 ? 28 : 44), 4, elf.xnum);
@@ -234,5 +238,5 @@ int main(int argc, char **argv)
 		   elf.xnum ? length : 0);
 	if (elf.xnum)
 		length += elf.is_32 ? 40 : 64;
-	return write_file(&elf, argv[1], length);
+	return write_file(&elf, argv[1], at, length);
 }
