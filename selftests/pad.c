@@ -51,6 +51,9 @@ FIXTURE_VARIANT_ADD(layout, library_musl) {
 /* The same without section headers. */
 PROGRAM(nosections, "prog-nosections", 1, 1, 2);
 LIBRARY(library_nosections, "libtext-nosections.so", 1, 1, 2);
+/* The same with one more writable segment behind the others. */
+PROGRAM(patchelf, "prog-patchelf", 1, 1, 2);
+LIBRARY(library_patchelf, "libtext-patchelf.so", 1, 1, 2);
 /* A hole of 15 pages between headers and text. */
 PROGRAM(pages_of_64k, "prog-64k", 1, 1, 2);
 /* A hole of a page, or ld.so's filler there, since offset and address differ. */
@@ -73,6 +76,8 @@ PROGRAM(static_pie_2m, "prog-static-pie-2m", 2, 3, 3);
 LIBRARY(library_2m, "libtext-2m.so", 4, 5, 5);
 /* All of it in whole regions. */
 PROGRAM(ld_align, "prog-align", 5, 5, 5);
+/* Not to be moved, and a page further in the file than in memory. */
+PROGRAM(nopie_patchelf, "prog-nopie-patchelf", 0, 0, 0);
 /* No whole region, and much read-only data. */
 PROGRAM(edges, "prog-edges", 0, 0, 2);
 LIBRARY(library_edges, "libtext-edges.so", 0, 0, 2);
