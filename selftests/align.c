@@ -103,6 +103,7 @@ PROGRAM(pie_2m, "prog-2m");
 /* The kernel maps it twice: to find a place, and there. */
 PROGRAM(static_pie_2m, "prog-static-pie-2m");
 PROGRAM(pie_1g, "prog-1g");
+PROGRAM(pie_bolt, "prog-bolt");
 PROGRAM(pie_patchelf, "prog-patchelf");
 PROGRAM(pie_nosections, "prog-nosections");
 LIBRARY(library, "libtext.so");
@@ -112,6 +113,7 @@ LIBRARY(library_mold, "libtext-mold.so");
 LIBRARY(library_noseparate, "libtext-noseparate.so");
 LIBRARY(library_2m, "libtext-2m.so");
 LIBRARY(library_1g, "libtext-1g.so");
+LIBRARY(library_bolt, "libtext-bolt.so");
 LIBRARY(library_patchelf, "libtext-patchelf.so");
 LIBRARY(library_nosections, "libtext-nosections.so");
 /* glibc's loader places it before it names the file: one run in 32. */

@@ -49,6 +49,7 @@ PROGRAM(pie_mold, "prog-mold", 6144);
 PROGRAM(pie_musl, "prog-musl", 6144);
 PROGRAM(pie_ld_align, "prog-align", 8192);
 PROGRAM(pie_1g, "prog-1g", 4096);
+PROGRAM(pie_bolt, "prog-bolt", 8192);
 SHARED(library, "libtext.so", 6144);
 SHARED(library_lld, "libtext-lld.so", 6144);
 SHARED(library_gold, "libtext-gold.so", 6144);
@@ -56,6 +57,7 @@ SHARED(library_mold, "libtext-mold.so", 6144);
 SHARED(library_noseparate, "libtext-noseparate.so", 6144);
 SHARED(library_2m, "libtext-2m.so", 8192);
 SHARED(library_1g, "libtext-1g.so", 4096);
+SHARED(library_bolt, "libtext-bolt.so", 8192);
 FIXTURE_VARIANT_ADD(kind, library_musl) {
 	.program = "prog-musl", .library = "libtext-musl.so", .at_least = 6144,
 };

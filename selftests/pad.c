@@ -76,6 +76,9 @@ PROGRAM(static_pie_2m, "prog-static-pie-2m", 2, 3, 3);
 LIBRARY(library_2m, "libtext-2m.so", 4, 5, 5);
 /* All of it in whole regions. */
 PROGRAM(ld_align, "prog-align", 5, 5, 5);
+/* Two texts: one behind the headers, and one of three regions and a tail behind all. */
+PROGRAM(bolt, "prog-bolt", 4, 4, 5);
+LIBRARY(library_bolt, "libtext-bolt.so", 4, 4, 5);
 /* Not to be moved, and a page further in the file than in memory. */
 PROGRAM(nopie_patchelf, "prog-nopie-patchelf", 0, 0, 0);
 /* No whole region, and much read-only data. */
