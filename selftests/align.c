@@ -106,6 +106,8 @@ PROGRAM(pie_1g, "prog-1g");
 PROGRAM(pie_bolt, "prog-bolt");
 PROGRAM(pie_patchelf, "prog-patchelf");
 PROGRAM(pie_nosections, "prog-nosections");
+PROGRAM(pie_rust, "prog-rust");
+PROGRAM(pie_go, "prog-go-pie");
 LIBRARY(library, "libtext.so");
 LIBRARY(library_lld, "libtext-lld.so");
 LIBRARY(library_gold, "libtext-gold.so");

@@ -43,6 +43,7 @@ FIXTURE_VARIANT(layout) {
 PROGRAM(pie, "prog-pie", 7, 7, 8);
 PROGRAM(fixed_static, "prog-static", 3, 3, 4);
 PROGRAM(static_pie, "prog-static-pie", 3, 3, 4);
+PROGRAM(rust, "prog-rust", 1, 1, 2);
 PROGRAM(musl, "prog-musl", 3, 3, 4);
 LIBRARY(library, "libtext.so", 3, 3, 4);
 FIXTURE_VARIANT_ADD(layout, library_musl) {
@@ -66,6 +67,9 @@ PROGRAM(noseparate, "prog-noseparate", 2, 2, 2);
 LIBRARY(library_gold, "libtext-gold.so", 4, 4, 4);
 LIBRARY(library_mold, "libtext-mold.so", 4, 4, 4);
 LIBRARY(library_noseparate, "libtext-noseparate.so", 4, 4, 4);
+/* The same, and 800 KiB of text before much read-only data, or before little and data. */
+PROGRAM(go, "prog-go", 2, 2, 3);
+PROGRAM(go_pie, "prog-go-pie", 2, 2, 2);
 /* The same, and a hole of 1 GiB with no file behind. */
 PROGRAM(pages_of_1g, "prog-1g", 2, 2, 2);
 LIBRARY(library_1g, "libtext-1g.so", 2, 2, 2);
