@@ -445,9 +445,12 @@ int hugetext_apply_small(struct mm_struct *mm)
 
 	while ((ret = next_text(mm, from, &text)) > 0) {
 		ret = make_mapping_small(mm, &text);
-		/* The kernel calls it so also where the process unmapped something meanwhile. */
+		/* The process unmapped something meanwhile. */
 		if (ret == -ENOMEM && ++tries < MAX_TRIES)
 			continue;
+		/* What madvise(2) calls want of memory. */
+		if (ret == -EAGAIN)
+			return -ENOMEM;
 		if (ret < 0)
 			return ret;
 		tries = 0;

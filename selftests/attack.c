@@ -482,7 +482,7 @@ static void end_slow(struct slow *slow)
 	kill(slow->server, SIGKILL);
 	waitpid(slow->server, NULL, 0);
 	close(slow->fuse);
-	umount2(FOLDER "/slow", MNT_DETACH);
+	umount2(FOLDER "/slow", MNT_FORCE | MNT_DETACH);
 	rmdir(FOLDER "/slow");
 }
 
@@ -538,7 +538,7 @@ static void hold_the_lock(struct shared *shared)
 /* What hugetext/text says of a process with that word in it. */
 static bool text_says(pid_t pid, const char *word)
 {
-	FILE *file = fopen(TEXT, "r");
+	FILE *file = fopen(TOLD, "r");
 	char line[256];
 	bool found = false;
 

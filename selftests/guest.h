@@ -20,7 +20,7 @@
 #define PADDING		" pad_threshold=4096 pad_rodata=1"
 #define COUNTERS	"/sys/kernel/debug/hugetext/counters"
 #define PROCESSES	"/sys/kernel/debug/hugetext/processes"
-#define TEXT		"/sys/kernel/debug/hugetext/text"
+#define TOLD		"/sys/kernel/debug/hugetext/text"
 #define ROLLBACK	THP "/hugetext_rollback"
 #define REGION		(2ul << 20)
 

@@ -42,7 +42,7 @@ static bool next_told(FILE *file, pid_t pid, struct told *told)
 
 static bool told_of(pid_t pid, unsigned long addr, struct told *told)
 {
-	FILE *file = fopen(TEXT, "r");
+	FILE *file = fopen(TOLD, "r");
 	bool found = false;
 
 	while (file && !found && next_told(file, pid, told))
@@ -138,7 +138,7 @@ TEST_F_TIMEOUT(process, all_text_is_told_and_what_is_huge, 900)
 	ASSERT_TRUE(start(&self->child, "prog-nopie", &self->text));
 	ASSERT_TRUE(wait_all_huge(self->child.pid, "prog-nopie"));
 	ASSERT_TRUE(wait_settled());
-	file = fopen(TEXT, "r");
+	file = fopen(TOLD, "r");
 	ASSERT_NE(NULL, file);
 	while (next_told(file, self->child.pid, &told)) {
 		EXPECT_LE(at, told.start);
@@ -266,7 +266,7 @@ TEST_F_TIMEOUT(process, read_under_load, 900)
 	ASSERT_EQ(0, write_text(ENABLED, "1"));
 	reader = fork();
 	if (!reader)
-		execl("/bin/sh", "sh", "-c", "while :; do cat " TEXT " > /dev/null 2>&1; done", NULL);
+		execl("/bin/sh", "sh", "-c", "while :; do cat " TOLD " > /dev/null 2>&1; done", NULL);
 	for (rounds = 0; rounds < 20; rounds++)
 		EXPECT_STREQ(expected("prog-pie", "sum"), run_fixture("prog-pie", "sum", NULL));
 	kill(reader, SIGKILL);
