@@ -10,6 +10,7 @@
 #include <linux/mman.h>
 #include <linux/mmap_lock.h>
 #include <linux/pagemap.h>
+#include <linux/sched/signal.h>
 #include <linux/sched/mm.h>
 
 #include "hugetext.h"
@@ -361,14 +362,32 @@ static int next_text(struct mm_struct *mm, unsigned long from, struct text *text
 	return found;
 }
 
-/* 1, 0, or -EINTR. */
-static int is_huge(struct mm_struct *mm, unsigned long region)
+/* Would the next fault map a huge page? Locking: mmap lock, for reading. */
+static bool would_be_huge(struct mm_struct *mm, unsigned long region)
+{
+	struct vm_area_struct *vma = find_vma(mm, region);
+	struct folio *folio;
+	bool huge;
+
+	if (!vma || vma->vm_start > region || !hugetext_vma_is_text(vma) ||
+	    !hugetext_region_is_untouched(mm, region))
+		return false;
+	folio = hugetext_cached_folio(vma->vm_file->f_mapping, linear_page_index(vma, region));
+	if (!folio)
+		return false;
+	huge = folio_order(folio) >= HPAGE_PMD_ORDER;
+	folio_put(folio);
+	return huge;
+}
+
+/* Is the region huge, or with @soon at the next fault? 1, 0, or -EINTR. */
+static int is_huge(struct mm_struct *mm, unsigned long region, bool soon)
 {
 	int huge;
 
-	if (mmap_read_lock_killable(mm))
+	if (fatal_signal_pending(current) || mmap_read_lock_killable(mm))
 		return -EINTR;
-	huge = hugetext_region_is_huge(mm, region);
+	huge = hugetext_region_is_huge(mm, region) || (soon && would_be_huge(mm, region));
 	mmap_read_unlock(mm);
 	return huge;
 }
@@ -419,13 +438,13 @@ static int make_mapping_small(struct mm_struct *mm, const struct text *text)
 			return err;
 	}
 	for (region = text->first; region < text->last; region += HUGETEXT_REGION_SIZE) {
-		int huge = is_huge(mm, region);
+		int huge = is_huge(mm, region, true);
 
 		if (huge > 0) {
 			err = make_region_small(mm, region, text->advice);
 			if (err)
 				return err;
-			huge = is_huge(mm, region);
+			huge = is_huge(mm, region, false);
 		}
 		if (huge < 0)
 			return huge;

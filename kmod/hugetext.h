@@ -140,6 +140,9 @@ enum hugetext_why hugetext_survey(struct mm_struct *mm, unsigned long from, unsi
 /* Is the 2 MiB region at @addr mapped by one PMD? Locking: mmap lock, for reading. */
 bool hugetext_region_is_huge(struct mm_struct *mm, unsigned long addr);
 
+/* Is nothing of it mapped, and no page table there that could map it? Locking as above. */
+bool hugetext_region_is_untouched(struct mm_struct *mm, unsigned long addr);
+
 /**
  * hugetext_explain() - the same for people: all text, and what keeps it small
  * @mm: an address space with mm_users held
@@ -206,7 +209,8 @@ enum hugetext_why hugetext_why_weightier(enum hugetext_why a, enum hugetext_why 
  * @mm: an address space with mm_users held
  *
  * Its text is mapped by small pages from then on and marked with MADV_NOHUGEPAGE, as
- * the process could do itself. No page is unmapped that is a private copy; the page
+ * the process could do itself. Linux before 6.12 does not regard that mark in faults:
+ * there a region may become huge that is collapsed for others later. No page is unmapped that is a private copy; the page
  * cache stays as it is. Sleeps, takes the mmap lock.
  *
  * Return: 0, -EINTR when the caller is killed, -EOPNOTSUPP where the kernel's

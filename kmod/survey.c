@@ -14,23 +14,34 @@
 /* Looked at in one hold of the mmap lock: 2 GiB of text. */
 #define MAX_REGIONS	1024
 
-bool hugetext_region_is_huge(struct mm_struct *mm, unsigned long addr)
+/* The entry for the 2 MiB region at @addr, or one that is none. Mmap lock held for reading. */
+static pmd_t region_entry(struct mm_struct *mm, unsigned long addr)
 {
 	pgd_t *pgd = pgd_offset(mm, addr);
 	p4d_t *p4d;
 	pud_t *pud;
-	pmd_t pmd;
 
 	if (pgd_none(*pgd) || pgd_bad(*pgd))
-		return false;
+		return __pmd(0);
 	p4d = p4d_offset(pgd, addr);
 	if (p4d_none(*p4d) || p4d_bad(*p4d))
-		return false;
+		return __pmd(0);
 	pud = pud_offset(p4d, addr);
 	if (!pud_present(*pud) || pud_bad(*pud))
-		return false;
-	pmd = hugetext_read_pmd(pmd_offset(pud, addr));
+		return __pmd(0);
+	return hugetext_read_pmd(pmd_offset(pud, addr));
+}
+
+bool hugetext_region_is_huge(struct mm_struct *mm, unsigned long addr)
+{
+	pmd_t pmd = region_entry(mm, addr);
+
 	return pmd_present(pmd) && pmd_trans_huge(pmd);
+}
+
+bool hugetext_region_is_untouched(struct mm_struct *mm, unsigned long addr)
+{
+	return pmd_none(region_entry(mm, addr));
 }
 
 static bool map_is_full(const struct hugetext_text_map *map)

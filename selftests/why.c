@@ -356,6 +356,20 @@ TEST_F_TIMEOUT(rollback, of_a_process, 900)
 	EXPECT_EQ(0, text_of(self->other.pid, NULL).huge);
 }
 
+/* What it has not touched yet is huge in the page cache, and yet not for it. */
+TEST_F_TIMEOUT(rollback, of_a_process_that_has_touched_little, 900)
+{
+	struct child third;
+
+	ASSERT_EQ(0, write_text(ENABLED, "0"));
+	ASSERT_TRUE(child_start(&third, "prog-nopie"));
+	ASSERT_EQ(0, roll_back(third.pid));
+	EXPECT_TRUE(is_right(&third));
+	EXPECT_EQ(0, text_of(third.pid, NULL).huge);
+	EXPECT_LT(0, text_of(self->child.pid, "prog-nopie").huge);
+	child_kill(&third);
+}
+
 TEST_F_TIMEOUT(rollback, of_a_process_with_a_breakpoint, 900)
 {
 	struct text_mapping text;
