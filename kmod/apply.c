@@ -191,24 +191,19 @@ static void read_in(struct mm_struct *mm, const struct piece *piece)
 	}
 }
 
-/* A fault in text. Locking: mmap lock, for reading. */
-static void touch_locked(struct mm_struct *mm, unsigned long addr, struct file *file)
-{
-	struct vm_area_struct *vma = find_vma(mm, addr);
-
-	if (vma && vma->vm_start <= addr && vma->vm_file == file)
-		hugetext_fault_in(mm, addr);
-}
-
 /*
  * Where nothing near an address was ever touched, there is not even a table that
  * a PMD could be in, and only a fault makes one. Its page was just read.
  */
 static void touch(struct mm_struct *mm, unsigned long addr, struct file *file)
 {
+	struct vm_area_struct *vma;
+
 	if (!mmap_read_trylock(mm))
 		return;
-	touch_locked(mm, addr, file);
+	vma = find_vma(mm, addr);
+	if (vma && vma->vm_start <= addr && vma->vm_file == file)
+		hugetext_fault_in(mm, addr);
 	mmap_read_unlock(mm);
 }
 
@@ -315,14 +310,13 @@ enum hugetext_why hugetext_apply(struct mm_struct *mm, pid_t tgid,
 
 /* ---- Taking back ---- */
 
-/* So often a mapping is looked at anew that changes while it is worked on. */
+/* So often a region is tried that stays huge. */
 #define MAX_TRIES	4
 
 /* A text mapping, as it was when somebody looked. */
 struct text {
-	unsigned long start;
 	unsigned long end;
-	bool marked;		/* MADV_NOHUGEPAGE */
+	bool locked;		/* mlock() */
 	int advice;		/* of MADV_NORMAL, MADV_RANDOM and MADV_SEQUENTIAL */
 	uint64_t first;		/* whole regions; none where both are 0 */
 	uint64_t last;
@@ -335,22 +329,26 @@ static int advice_of(struct vm_area_struct *vma)
 	return vma->vm_flags & VM_SEQ_READ ? MADV_SEQUENTIAL : MADV_NORMAL;
 }
 
-/* The first text mapping that ends above @from. Return: 1, 0: there is none, or -EINTR. */
-static int next_text(struct mm_struct *mm, unsigned long from, struct text *text)
+/*
+ * Mark the first text mapping that ends above @from, as MADV_NOHUGEPAGE does. Here,
+ * since it must be this very mapping: the mark cannot be taken back from another.
+ * Return: 1, 0: there is none, or -EINTR.
+ */
+static int mark_next_text(struct mm_struct *mm, unsigned long from, struct text *text)
 {
 	VMA_ITERATOR(vmi, mm, from);
 	struct vm_area_struct *vma;
 	int found = 0;
 
-	if (mmap_read_lock_killable(mm))
+	if (fatal_signal_pending(current) || mmap_write_lock_killable(mm))
 		return -EINTR;
 	for_each_vma(vmi, vma) {
 		if (!hugetext_vma_is_text(vma) || hugetext_vma_why(vma) == HUGETEXT_WHY_SPECIAL)
 			continue;
+		hugetext_mark_nohugepage(vma);
 		*text = (struct text){
-			.start = vma->vm_start,
 			.end = vma->vm_end,
-			.marked = vma->vm_flags & VM_NOHUGEPAGE,
+			.locked = vma->vm_flags & VM_LOCKED,
 			.advice = advice_of(vma),
 		};
 		if (hugetext_vma_regions(vma, &text->first, &text->last) != HUGETEXT_WHY_OK)
@@ -358,19 +356,18 @@ static int next_text(struct mm_struct *mm, unsigned long from, struct text *text
 		found = 1;
 		break;
 	}
-	mmap_read_unlock(mm);
+	mmap_write_unlock(mm);
 	return found;
 }
 
 /* Would the next fault map a huge page? Locking: mmap lock, for reading. */
-static bool would_be_huge(struct mm_struct *mm, unsigned long region)
+static bool would_be_huge(struct vm_area_struct *vma, unsigned long region)
 {
-	struct vm_area_struct *vma = find_vma(mm, region);
 	struct folio *folio;
 	bool huge;
 
-	if (!vma || vma->vm_start > region || !hugetext_vma_is_text(vma) ||
-	    !hugetext_region_is_untouched(mm, region))
+	if (HUGETEXT_FAULTS_REGARD_NOHUGEPAGE ||
+	    !hugetext_region_is_untouched(vma->vm_mm, region))
 		return false;
 	folio = hugetext_cached_folio(vma->vm_file->f_mapping, linear_page_index(vma, region));
 	if (!folio)
@@ -380,28 +377,34 @@ static bool would_be_huge(struct mm_struct *mm, unsigned long region)
 	return huge;
 }
 
-/* Is the region huge, or with @soon at the next fault? 1, 0, or -EINTR. */
-static int is_huge(struct mm_struct *mm, unsigned long region, bool soon)
+/* Is a region of text huge, or at the next fault? 1, 0, or -EINTR. */
+static int is_huge(struct mm_struct *mm, unsigned long region)
 {
-	int huge;
+	struct vm_area_struct *vma;
+	int huge = 0;
 
 	if (fatal_signal_pending(current) || mmap_read_lock_killable(mm))
 		return -EINTR;
-	huge = hugetext_region_is_huge(mm, region) || (soon && would_be_huge(mm, region));
+	vma = find_vma(mm, region);
+	if (vma && vma->vm_start <= region && vma->vm_end - region >= HUGETEXT_REGION_SIZE &&
+	    hugetext_vma_is_text(vma))
+		huge = hugetext_region_is_huge(mm, region) || would_be_huge(vma, region);
 	mmap_read_unlock(mm);
 	return huge;
 }
 
-/* The fault that makes a page table. Return: 0 or -EINTR. */
-static int touch_text(struct mm_struct *mm, unsigned long addr)
+/* Have pages of text mapped that are in the page cache. Return: 0 or -EINTR. */
+static int touch_text(struct mm_struct *mm, unsigned long from, unsigned long to)
 {
 	struct vm_area_struct *vma;
+	unsigned long addr;
 
 	if (mmap_read_lock_killable(mm))
 		return -EINTR;
-	vma = find_vma(mm, addr);
-	if (vma && hugetext_vma_is_text(vma))
-		touch_locked(mm, addr, vma->vm_file);
+	vma = find_vma(mm, from);
+	if (vma && vma->vm_start <= from && to <= vma->vm_end && hugetext_vma_is_text(vma))
+		for (addr = from; addr < to; addr += PAGE_SIZE)
+			hugetext_fault_in(mm, addr);
 	mmap_read_unlock(mm);
 	return 0;
 }
@@ -410,18 +413,22 @@ static int touch_text(struct mm_struct *mm, unsigned long addr)
  * A region of which only a part is in one mapping cannot be one page: as soon as
  * the mapping is split there, the kernel takes it out, and a fault makes a page
  * table instead, which stays when the parts join again. For that moment they
- * differ in nothing but how the file would be read ahead from the first page.
+ * differ in nothing but how the file would be read ahead from the first page. Should
+ * the process have mapped something else there since the last look, it is that.
  */
-static int make_region_small(struct mm_struct *mm, unsigned long region, int advice)
+static int make_region_small(struct mm_struct *mm, unsigned long region, const struct text *text)
 {
-	int other = advice == MADV_RANDOM ? MADV_NORMAL : MADV_RANDOM;
+	int other = text->advice == MADV_RANDOM ? MADV_NORMAL : MADV_RANDOM;
 	int err, err_back;
 
 	err = hugetext_do_madvise(mm, region, PAGE_SIZE, other);
 	if (err)
 		return err;
-	err = touch_text(mm, region);
-	err_back = hugetext_do_madvise(mm, region, PAGE_SIZE, advice);
+	err = touch_text(mm, region, region + PAGE_SIZE);
+	err_back = hugetext_do_madvise(mm, region, PAGE_SIZE, text->advice);
+	/* What is locked in memory shall not be missed by anybody. */
+	if (!err && text->locked)
+		err = touch_text(mm, region, region + HUGETEXT_REGION_SIZE);
 	return err ?: err_back;
 }
 
@@ -429,22 +436,21 @@ static int make_region_small(struct mm_struct *mm, unsigned long region, int adv
 static int make_mapping_small(struct mm_struct *mm, const struct text *text)
 {
 	unsigned long region;
-	int err, nr_huge = 0;
+	int nr_huge = 0;
 
-	if (!text->marked) {
-		err = hugetext_do_madvise(mm, text->start, text->end - text->start,
-					  MADV_NOHUGEPAGE);
-		if (err)
-			return err;
-	}
 	for (region = text->first; region < text->last; region += HUGETEXT_REGION_SIZE) {
-		int huge = is_huge(mm, region, true);
+		unsigned int tries = 0;
+		int huge, err;
 
-		if (huge > 0) {
-			err = make_region_small(mm, region, text->advice);
+		/* A page that somebody holds locked cannot be touched. */
+		while ((huge = is_huge(mm, region)) > 0 && tries++ < MAX_TRIES) {
+			err = make_region_small(mm, region, text);
+			if (err == -EAGAIN)	/* what madvise(2) calls want of memory */
+				return -ENOMEM;
+			if (err == -ENOMEM)	/* nor is everything mapped there any more */
+				continue;
 			if (err)
 				return err;
-			huge = is_huge(mm, region, false);
 		}
 		if (huge < 0)
 			return huge;
@@ -457,22 +463,14 @@ static int make_mapping_small(struct mm_struct *mm, const struct text *text)
 int hugetext_apply_small(struct mm_struct *mm)
 {
 	unsigned long from = 0;
-	unsigned int tries = 0;
 	bool left = false;
 	struct text text;
-	int ret;
+	int ret = 0;
 
-	while ((ret = next_text(mm, from, &text)) > 0) {
+	while (!hugetext_track_is_exiting(mm) && (ret = mark_next_text(mm, from, &text)) > 0) {
 		ret = make_mapping_small(mm, &text);
-		/* The process unmapped something meanwhile. */
-		if (ret == -ENOMEM && ++tries < MAX_TRIES)
-			continue;
-		/* What madvise(2) calls want of memory. */
-		if (ret == -EAGAIN)
-			return -ENOMEM;
 		if (ret < 0)
 			return ret;
-		tries = 0;
 		left |= ret;
 		from = text.end;
 	}

@@ -158,7 +158,8 @@ static inline struct address_space *hugetext_data_mapping(struct file *file)
 }
 
 /*
- * Fault in a page of another process's memory, unless that would have to wait.
+ * Fault in a page of another process's memory, also where it may only execute it,
+ * unless that would have to wait.
  * Locking: mmap lock, for reading.
  */
 static inline void hugetext_fault_in(struct mm_struct *mm, unsigned long addr)
@@ -167,12 +168,25 @@ static inline void hugetext_fault_in(struct mm_struct *mm, unsigned long addr)
 	long nr;
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
-	nr = get_user_pages_remote(mm, addr, 1, FOLL_NOWAIT, &page, NULL, NULL);
+	nr = get_user_pages_remote(mm, addr, 1, FOLL_NOWAIT | FOLL_FORCE, &page, NULL, NULL);
 #else
-	nr = get_user_pages_remote(mm, addr, 1, FOLL_NOWAIT, &page, NULL);
+	nr = get_user_pages_remote(mm, addr, 1, FOLL_NOWAIT | FOLL_FORCE, &page, NULL);
 #endif
 	if (nr == 1)
 		put_page(page);
+}
+
+/* Do faults map no huge page of a file where VM_NOHUGEPAGE is set? */
+#define HUGETEXT_FAULTS_REGARD_NOHUGEPAGE (LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0))
+
+/* What MADV_NOHUGEPAGE does to one mapping. Locking: mmap lock, for writing. */
+static inline void hugetext_mark_nohugepage(struct vm_area_struct *vma)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+	vma->vm_flags = (vma->vm_flags & ~VM_HUGEPAGE) | VM_NOHUGEPAGE;
+#else
+	vm_flags_mod(vma, VM_NOHUGEPAGE, VM_HUGEPAGE);
+#endif
 }
 
 /* Does the kernel collapse text of any file that takes folios of PMD size? See Kbuild. */

@@ -19,8 +19,8 @@
 /* Failures of this kind pass, so that few are remembered at any time. */
 #define MAX_FAILURES	256
 
-/* Whoever holds a process's mmap lock is waited for, but not for ever. */
-#define LOCK_TRIES	20
+/* Those who hold mmap locks are waited for, but all of them only for so long. */
+#define LOCK_TRIES	100
 #define LOCK_PAUSE	5	/* ms */
 
 /* ---- Attempts that failed ---- */
@@ -34,6 +34,7 @@ struct failure {
 
 static struct failure failures[MAX_FAILURES];
 static unsigned int next_failure;
+static bool any_failure;		/* since the module was loaded */
 static DEFINE_SPINLOCK(failures_lock);
 
 static bool concerns(const struct failure *failure, struct mm_struct *mm, unsigned long addr)
@@ -55,6 +56,7 @@ void hugetext_explain_failed(struct mm_struct *mm, unsigned long start, unsigned
 		next_failure = (next_failure + 1) % MAX_FAILURES;
 	}
 	failures[i] = (struct failure){ .mm = mm, .start = start, .end = end, .why = why };
+	WRITE_ONCE(any_failure, true);
 	spin_unlock(&failures_lock);
 }
 
@@ -62,6 +64,8 @@ void hugetext_explain_forget(struct mm_struct *mm)
 {
 	unsigned int i;
 
+	if (!READ_ONCE(any_failure))
+		return;
 	spin_lock(&failures_lock);
 	for (i = 0; i < MAX_FAILURES; i++)
 		if (failures[i].mm == mm)
@@ -112,6 +116,7 @@ struct mm_struct *hugetext_process_mm(pid_t tgid, struct pid_namespace *namespac
 /* One reader: the processes that ran when the file was opened. */
 struct reader {
 	struct hugetext_text_map map;
+	unsigned int lock_tries;
 	unsigned int nr;
 	pid_t *tgid;
 };
@@ -173,27 +178,47 @@ static const char *state(struct mm_struct *mm, const struct hugetext_extent *ext
 	return tries ? "retrying" : "settling";
 }
 
-static void show_extent(struct seq_file *m, pid_t tgid, struct mm_struct *mm,
-			const struct hugetext_extent *extent)
+static void show_part(struct seq_file *m, pid_t tgid, struct mm_struct *mm,
+		      const struct hugetext_extent *extent, uint64_t start, uint64_t end,
+		      enum hugetext_why why)
 {
-	enum hugetext_why why = extent->why;
-
-	if (!extent->huge && why == HUGETEXT_WHY_OK)
-		why = last_failure(mm, extent->start);
-	seq_printf(m, "%d %llx %llx %s %s\n", tgid, extent->start, extent->end,
-		   state(mm, extent, why),
+	seq_printf(m, "%d %llx %llx %s %s\n", tgid, start, end, state(mm, extent, why),
 		   hugetext_why_word(extent->huge ? HUGETEXT_WHY_OK : why));
 }
 
-static enum hugetext_why explain(struct mm_struct *mm, unsigned long from,
-				 struct hugetext_text_map *map)
+/* Attempts fail for each region by itself. */
+static void show_extent(struct seq_file *m, pid_t tgid, struct mm_struct *mm,
+			const struct hugetext_extent *extent)
+{
+	enum hugetext_why why, why_next;
+	uint64_t start = extent->start, addr;
+
+	if (extent->huge || extent->why != HUGETEXT_WHY_OK || !READ_ONCE(any_failure)) {
+		show_part(m, tgid, mm, extent, start, extent->end, extent->why);
+		return;
+	}
+	why = last_failure(mm, start);
+	for (addr = round_down(start, HUGETEXT_REGION_SIZE) + HUGETEXT_REGION_SIZE;
+	     addr < extent->end; addr += HUGETEXT_REGION_SIZE) {
+		why_next = last_failure(mm, addr);
+		if (why_next == why)
+			continue;
+		show_part(m, tgid, mm, extent, start, addr, why);
+		start = addr;
+		why = why_next;
+		cond_resched();
+	}
+	show_part(m, tgid, mm, extent, start, extent->end, why);
+}
+
+static enum hugetext_why explain(struct mm_struct *mm, unsigned long from, struct reader *reader)
 {
 	enum hugetext_why why;
-	int tries = 0;
 
-	while ((why = hugetext_explain(mm, from, map)) != HUGETEXT_WHY_OK) {
-		if (++tries == LOCK_TRIES || fatal_signal_pending(current))
+	while ((why = hugetext_explain(mm, from, &reader->map)) != HUGETEXT_WHY_OK) {
+		if (reader->lock_tries == LOCK_TRIES || fatal_signal_pending(current))
 			break;
+		reader->lock_tries++;
 		msleep(LOCK_PAUSE);
 	}
 	return why;
@@ -206,7 +231,7 @@ static void show_process(struct seq_file *m, pid_t tgid, struct mm_struct *mm)
 	unsigned int i;
 
 	do {
-		enum hugetext_why why = explain(mm, from, &reader->map);
+		enum hugetext_why why = explain(mm, from, reader);
 
 		if (why != HUGETEXT_WHY_OK) {
 			seq_printf(m, "%d %lx %lx unknown %s\n", tgid, from, TASK_SIZE_MAX,
@@ -217,7 +242,8 @@ static void show_process(struct seq_file *m, pid_t tgid, struct mm_struct *mm)
 			show_extent(m, tgid, mm, &reader->map.extent[i]);
 		from = reader->map.next;
 		cond_resched();
-	} while (from && !seq_has_overflowed(m));
+	} while (from && !seq_has_overflowed(m) && !fatal_signal_pending(current) &&
+		 !hugetext_track_is_exiting(mm));
 }
 
 static int text_show(struct seq_file *m, void *v)

@@ -38,7 +38,7 @@ struct served_file {
 	struct list_head list;		/* list_lock */
 	struct mutex drop_lock;		/* one dropper at a time */
 	bool kept_small;		/* was rolled back; list_lock for changes */
-	unsigned int rolled_back;	/* in this round of all; list_lock */
+	unsigned int rolled_back;	/* in which round of all; list_lock */
 };
 
 static struct fsnotify_group *group;
@@ -46,7 +46,8 @@ static LIST_HEAD(served_files);
 static DEFINE_SPINLOCK(list_lock);
 static atomic_t nr_served;		/* not freed yet */
 static atomic_t nr_kept_small;
-static unsigned int rollback_round;	/* list_lock */
+static unsigned int rollback_round;	/* rollback_lock */
+static DEFINE_MUTEX(rollback_lock);	/* one round at a time */
 
 /* The inode whose text khugetextd collapses at this moment, or NULL. */
 static struct inode *collapsing;
@@ -316,7 +317,10 @@ enum hugetext_why hugetext_files_begin(struct inode *inode)
 		return why;
 	WRITE_ONCE(collapsing, inode);
 	smp_mb(); /* before any look at i_writecount, see wait_for_collapse() */
-	if (inode_is_open_for_write(inode))
+	/* Whoever turned it off and then took all back has seen the last of it. */
+	if (!(READ_ONCE(hugetext_settings.enabled) & HUGETEXT_FILE))
+		why = HUGETEXT_WHY_OFF;
+	else if (inode_is_open_for_write(inode))
 		why = HUGETEXT_WHY_OPEN_FOR_WRITE;
 	else if (hugetext_files_kept_small(inode))
 		why = HUGETEXT_WHY_ROLLED_BACK;
@@ -392,6 +396,19 @@ static void take_back(struct served_file *served, struct inode *inode)
 			inode->i_sb->s_id);
 }
 
+/*
+ * Where huge folios can be written to, dirty ones count as a writer's own; here
+ * they shall go as well.
+ */
+static int write_and_drop(struct served_file *served, struct inode *inode)
+{
+	int err = filemap_write_and_wait(inode->i_mapping);
+
+	if (err)
+		return err;
+	return wait_for_collapse(inode) ? drop_all(served, inode) : -EBUSY;
+}
+
 int hugetext_files_roll_back(struct inode *inode)
 {
 	struct fsnotify_mark *mark;
@@ -400,7 +417,7 @@ int hugetext_files_roll_back(struct inode *inode)
 	int err;
 
 	/* Nobody was ever served. */
-	if (!READ_ONCE(group))
+	if (!smp_load_acquire(&group)) /* pairs with hugetext_files_init() */
 		return 0;
 	why = add(inode);
 	if (why != HUGETEXT_WHY_OK)
@@ -413,7 +430,7 @@ int hugetext_files_roll_back(struct inode *inode)
 	keep_small(served, served->inode);
 	spin_unlock(&list_lock);
 	/* Whoever begins a collapse after this sees it; see hugetext_files_begin(). */
-	err = wait_for_collapse(inode) ? drop_all(served, inode) : -EBUSY;
+	err = write_and_drop(served, inode);
 	fsnotify_put_mark(mark);
 	return err;
 }
@@ -426,20 +443,21 @@ int hugetext_files_roll_back_all(void)
 	unsigned int round;
 	int err = 0;
 
-	spin_lock(&list_lock);
+	if (mutex_lock_killable(&rollback_lock))
+		return -EINTR;
 	/* 0 is no round. */
 	rollback_round = rollback_round + 1 ?: 1;
 	round = rollback_round;
-	spin_unlock(&list_lock);
-	while ((served = take_one(&inode, round)) && !fatal_signal_pending(current)) {
+	while (!fatal_signal_pending(current) && (served = take_one(&inode, round))) {
 		if (IS_ERR(served))
 			continue;
 		sb = inode->i_sb;
-		err = (wait_for_collapse(inode) ? drop_all(served, inode) : -EBUSY) ?: err;
+		err = write_and_drop(served, inode) ?: err;
 		fsnotify_put_mark(&served->mark);
 		iput(inode);
 		deactivate_super(sb);
 	}
+	mutex_unlock(&rollback_lock);
 	return fatal_signal_pending(current) ? -EINTR : err;
 }
 
@@ -477,13 +495,11 @@ void hugetext_files_take_back(void)
 
 int hugetext_files_init(void)
 {
-	group = hugetext_alloc_open_group(&mark_ops);
-	if (IS_ERR(group)) {
-		int err = PTR_ERR(group);
+	struct fsnotify_group *new = hugetext_alloc_open_group(&mark_ops);
 
-		group = NULL;
-		return err;
-	}
+	if (IS_ERR(new))
+		return PTR_ERR(new);
+	smp_store_release(&group, new); /* pairs with hugetext_files_roll_back() */
 	return 0;
 }
 

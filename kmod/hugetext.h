@@ -137,7 +137,10 @@ struct hugetext_text_map {
 enum hugetext_why hugetext_survey(struct mm_struct *mm, unsigned long from, unsigned long to,
 				  struct hugetext_text_map *map);
 
-/* Is the 2 MiB region at @addr mapped by one PMD? Locking: mmap lock, for reading. */
+/*
+ * Is the 2 MiB region at @addr mapped by one PMD? Locking: mmap lock, for reading; the
+ * region lies in one mapping that was found under it, else its tables may be gone.
+ */
 bool hugetext_region_is_huge(struct mm_struct *mm, unsigned long addr);
 
 /* Is nothing of it mapped, and no page table there that could map it? Locking as above. */
@@ -214,8 +217,7 @@ enum hugetext_why hugetext_why_weightier(enum hugetext_why a, enum hugetext_why 
  * cache stays as it is. Sleeps, takes the mmap lock.
  *
  * Return: 0, -EINTR when the caller is killed, -EOPNOTSUPP where the kernel's
- * do_madvise() was not found, -EBUSY where some page stayed huge, -ENOMEM where there
- * is no memory or the process changes its mappings all the time.
+ * do_madvise() was not found, -EBUSY where some page stayed huge, -ENOMEM.
  */
 int hugetext_apply_small(struct mm_struct *mm);
 
@@ -225,7 +227,7 @@ int hugetext_apply_small(struct mm_struct *mm);
 void hugetext_explain_failed(struct mm_struct *mm, unsigned long start, unsigned long end,
 			     enum hugetext_why why);
 
-/* Failures of this address space are of the past. khugetextd only. */
+/* Failures of this address space are of the past. Process context; does not sleep. */
 void hugetext_explain_forget(struct mm_struct *mm);
 
 /* The address space of a process with mm_users held, or NULL. Does not sleep. */
@@ -242,7 +244,7 @@ extern const struct file_operations hugetext_text_fops;
  *
  * May sleep. Return: 0; -EINVAL for anything else, -ESRCH for a process that is gone or
  * has no memory, an errno of the look-up of the path, -EINTR when the caller is killed,
- * -EBUSY where something stayed huge, -ENOMEM, -EOPNOTSUPP for files on tmpfs.
+ * -EBUSY where something stayed huge, -ENOMEM, -EOPNOTSUPP for files that are never served or on tmpfs.
  */
 int hugetext_roll_back(const char *what);
 
@@ -294,6 +296,12 @@ void hugetext_mechanism_disarm(void);
  * Any context. Return: HUGETEXT_WHY_OK or the reason.
  */
 enum hugetext_why hugetext_mechanism_file_why(struct file *file);
+
+/* Does text of the file stay small while somebody can write to it? Any context. */
+bool hugetext_mechanism_minds_writers(struct inode *inode);
+
+/* Is the file where huge pages can be dropped, and nobody has to be waited for? Any context. */
+bool hugetext_mechanism_could_serve(struct inode *inode);
 
 /**
  * hugetext_mechanism_begin() - prepare a file before its text is collapsed
@@ -367,11 +375,12 @@ void hugetext_files_let_go(void);
  * It stays small until hugetext_files_let_go(), or until its inode leaves memory.
  * May sleep.
  *
- * Return: 0 or a negative errno: -EBUSY where huge pages stay, -ENOMEM, -EINTR.
+ * Return: 0 or a negative errno: -EBUSY where huge pages stay, -ENOMEM, or that of
+ * writing its dirty pages.
  */
 int hugetext_files_roll_back(struct inode *inode);
 
-/* Drop the huge pages of all files that were served. Return value and context as above. */
+/* Drop the huge pages of all files that were served. Context as above; also -EINTR. */
 int hugetext_files_roll_back_all(void);
 
 /* ---- guard.c ---- */

@@ -88,14 +88,15 @@ static struct knob knobs[NR_KNOBS] = {
 static ssize_t rollback_store(struct kobject *kobj, struct kobj_attribute *attr, const char *buf,
 			      size_t count)
 {
-	char *what = kstrndup(buf, count, GFP_KERNEL);
+	char *what;
 	int err;
 
+	if (!count || strlen(buf) != count)
+		return -EINVAL;
+	/* A path may end with anything but the newline that echo adds. */
+	what = kmemdup_nul(buf, count - (buf[count - 1] == '\n'), GFP_KERNEL);
 	if (!what)
 		return -ENOMEM;
-	/* A path may end with anything but the newline that echo adds. */
-	if (count && what[count - 1] == '\n')
-		what[count - 1] = '\0';
 	err = take_back(what);
 	kfree(what);
 	return err ?: count;

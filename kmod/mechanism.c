@@ -125,6 +125,16 @@ static bool is_at_mercy(struct super_block *sb)
 	       !strncmp(sb->s_type->name, "fuse", strlen("fuse"));
 }
 
+bool hugetext_mechanism_minds_writers(struct inode *inode)
+{
+	return !is_tmpfs(inode);
+}
+
+bool hugetext_mechanism_could_serve(struct inode *inode)
+{
+	return !is_tmpfs(inode) && !is_at_mercy(inode->i_sb);
+}
+
 enum hugetext_why hugetext_mechanism_file_why(struct file *file)
 {
 	struct inode *inode = file_inode(file);

@@ -242,8 +242,10 @@ enum hugetext_why hugetext_pad_why(struct vm_area_struct *vma, unsigned long reg
 	enum hugetext_why why;
 	struct edge edge;
 
+	if (!READ_ONCE(hugetext_settings.pad_threshold))
+		return HUGETEXT_WHY_PADDING_OFF;
 	if (!is_plain_text(vma))
-		return HUGETEXT_WHY_SPECIAL;
+		return HUGETEXT_WHY_NOT_PLAIN;
 	set_edge(&edge, vma, region);
 	why = decide(vma->vm_mm, &edge);
 	/* All text, and yet more than one mapping. */

@@ -6,7 +6,6 @@
  */
 #include <linux/dcache.h>
 #include <linux/kstrtox.h>
-#include <linux/magic.h>
 #include <linux/namei.h>
 #include <linux/path.h>
 #include <linux/pid_namespace.h>
@@ -32,8 +31,11 @@ static int roll_back_inode(struct inode *inode)
 {
 	if (!S_ISREG(inode->i_mode))
 		return -EINVAL;
-	/* Its huge pages are the only copy of what they hold. */
-	if (inode->i_sb->s_magic == TMPFS_MAGIC)
+	/*
+	 * Huge pages of a tmpfs are the only copy of what they hold; those of hugetlbfs
+	 * are of another kind; and nobody shall wait for a server.
+	 */
+	if (!hugetext_mechanism_could_serve(inode))
 		return -EOPNOTSUPP;
 	return hugetext_files_roll_back(inode);
 }

@@ -11,8 +11,8 @@
 #include "hugetext.h"
 #include "vma.h"
 
-/* Looked at in one hold of the mmap lock: 2 GiB of text. */
-#define MAX_REGIONS	1024
+/* Looked at in one hold of the mmap lock: mappings and regions, of these 2 GiB of text. */
+#define MAX_LOOKS	1024
 
 /* The entry for the 2 MiB region at @addr, or one that is none. Mmap lock held for reading. */
 static pmd_t region_entry(struct mm_struct *mm, unsigned long addr)
@@ -90,13 +90,13 @@ static unsigned long end_in_file(struct vm_area_struct *vma)
 
 /*
  * Returns the address to go on from when the map is full or this was enough
- * for one hold of the mmap lock, else 0.
+ * for one hold of the mmap lock, else 0. Each look takes one of *@left.
  */
 static unsigned long survey_vma(struct vm_area_struct *vma, unsigned long from, unsigned long to,
-				struct hugetext_text_map *map)
+				unsigned int *left, struct hugetext_text_map *map)
 {
 	unsigned long offset = vma->vm_pgoff << PAGE_SHIFT;
-	unsigned long addr, in_file, regions = 0;
+	unsigned long addr, in_file;
 	uint64_t first, last;
 	enum hugetext_why why;
 
@@ -113,8 +113,9 @@ static unsigned long survey_vma(struct vm_area_struct *vma, unsigned long from, 
 	in_file = clamp_t(unsigned long, end_in_file(vma), first, last);
 	for (addr = round_up(max_t(unsigned long, first, from), HUGETEXT_REGION_SIZE);
 	     addr < in_file && addr < to; addr += HUGETEXT_REGION_SIZE) {
-		if (map_is_full(map) || regions++ == MAX_REGIONS)
+		if (map_is_full(map) || !*left)
 			return addr;
+		--*left;
 		add(map, addr, addr + HUGETEXT_REGION_SIZE, offset + (addr - vma->vm_start),
 		    hugetext_region_is_huge(vma->vm_mm, addr), why);
 	}
@@ -129,10 +130,10 @@ static unsigned long survey_vma(struct vm_area_struct *vma, unsigned long from, 
 
 /* As survey_vma(), for people: all of the mapping, with the regions at its edges. */
 static unsigned long explain_vma(struct vm_area_struct *vma, unsigned long from,
-				 struct hugetext_text_map *map)
+				 unsigned int *left, struct hugetext_text_map *map)
 {
 	unsigned long base = hugetext_vma_base(vma), in_file = end_in_file(vma);
-	unsigned long addr, next, regions = 0;
+	unsigned long addr, next;
 	enum hugetext_why of_mapping;
 	uint64_t first, last;
 
@@ -155,8 +156,9 @@ static unsigned long explain_vma(struct vm_area_struct *vma, unsigned long from,
 		bool whole, huge;
 
 		next = min(region + HUGETEXT_REGION_SIZE, vma->vm_end);
-		if (map_is_full(map) || regions++ == MAX_REGIONS)
+		if (map_is_full(map) || !*left)
 			return addr;
+		--*left;
 		whole = next - addr == HUGETEXT_REGION_SIZE;
 		huge = whole && hugetext_region_is_huge(vma->vm_mm, addr);
 		if (why == HUGETEXT_WHY_OK && !whole)
@@ -166,6 +168,7 @@ static unsigned long explain_vma(struct vm_area_struct *vma, unsigned long from,
 			next = round_down(vma->vm_end, HUGETEXT_REGION_SIZE);
 		}
 		if (why == HUGETEXT_WHY_OK && !huge &&
+		    hugetext_mechanism_minds_writers(file_inode(vma->vm_file)) &&
 		    inode_is_open_for_write(file_inode(vma->vm_file)))
 			why = HUGETEXT_WHY_OPEN_FOR_WRITE;
 		add(map, addr, next, addr - base, huge, why);
@@ -179,6 +182,7 @@ static enum hugetext_why survey(struct mm_struct *mm, unsigned long from, unsign
 {
 	VMA_ITERATOR(vmi, mm, from);
 	struct vm_area_struct *vma;
+	unsigned int left = MAX_LOOKS;
 
 	if (!mmap_read_trylock(mm))
 		return HUGETEXT_WHY_MMAP_LOCK;
@@ -188,12 +192,18 @@ static enum hugetext_why survey(struct mm_struct *mm, unsigned long from, unsign
 	for_each_vma(vmi, vma) {
 		if (vma->vm_start >= to)
 			break;
+		/* The first mapping always gets a look, or there would be no end. */
+		if (left <= 1) {
+			map->next = max(from, vma->vm_start);
+			break;
+		}
+		left--;
 		if (!hugetext_vma_is_text(vma))
 			continue;
 		if (for_people)
-			map->next = explain_vma(vma, from, map);
+			map->next = explain_vma(vma, from, &left, map);
 		else if (vma->vm_end - vma->vm_start >= HUGETEXT_REGION_SIZE)
-			map->next = survey_vma(vma, from, to, map);
+			map->next = survey_vma(vma, from, to, &left, map);
 		if (map->next)
 			break;
 	}

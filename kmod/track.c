@@ -205,6 +205,8 @@ void hugetext_track_look_again(void)
 /* A child that does not exec shares none of the huge mappings made later. */
 static void fork_handler(void *data, struct task_struct *parent, struct task_struct *child)
 {
+	if (child->mm && child->mm != parent->mm)
+		hugetext_explain_forget(child->mm);
 	if (child->mm && child->mm != parent->mm && parent->mm && find_slot(parent->mm))
 		hugetext_track_note(child->mm, task_tgid_nr(child));
 }

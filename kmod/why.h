@@ -113,6 +113,9 @@
 	X(RODATA, "rodata", 0,							\
 	  "the region holds read-only data, and hugetext_pad_rodata is 0",	\
 	  "echo 1 > hugetext_pad_rodata, which makes that data executable")	\
+	X(NOT_PLAIN, "not_plain", 0,						\
+	  "the mapping is not as a loader makes it (mlock, madvise, NUMA policy)",\
+	  "nothing: only plain text is filled up")				\
 	X(NEIGHBOUR, "neighbour", 0,						\
 	  "the region holds memory beside the text that is not to be touched",	\
 	  "link with -z max-page-size=0x200000 and -z separate-code")		\

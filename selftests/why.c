@@ -440,6 +440,8 @@ TEST_F_TIMEOUT(rollback, of_all, 900)
 TEST_F_TIMEOUT(rollback, what_it_refuses, 900)
 {
 	pid_t gone = fork();
+	char zeros[4000];
+	int fd;
 
 	if (!gone)
 		_exit(0);
@@ -454,8 +456,78 @@ TEST_F_TIMEOUT(rollback, what_it_refuses, 900)
 	EXPECT_EQ(-EINVAL, write_text(ROLLBACK, "/dev\n"));
 	EXPECT_EQ(-EINVAL, write_text(ROLLBACK, "/dev/null\n"));
 	EXPECT_EQ(-ENOENT, write_text(ROLLBACK, "/no/such/file\n"));
+	memset(zeros, 'a', sizeof(zeros));
+	zeros[1] = '\0';
+	fd = open(ROLLBACK, O_WRONLY | O_CLOEXEC);
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(-1, write(fd, zeros, sizeof(zeros)));
+	EXPECT_EQ(EINVAL, errno);
+	close(fd);
+	/* Huge pages of another kind, which the page cache's functions are not for. */
+	mkdir("/tests/hugetlb", 0755);
+	ASSERT_EQ(0, mount("none", "/tests/hugetlb", "hugetlbfs", 0, NULL));
+	fd = open("/tests/hugetlb/file", O_RDWR | O_CREAT | O_CLOEXEC, 0755);
+	ASSERT_LE(0, fd);
+	close(fd);
+	EXPECT_EQ(-EOPNOTSUPP, write_text(ROLLBACK, "/tests/hugetlb/file\n"));
+	EXPECT_EQ(0, umount("/tests/hugetlb"));
 	EXPECT_EQ(-EACCES, open(ROLLBACK, O_RDONLY) < 0 ? -errno : 0);
 	EXPECT_LT(0, text_of(self->child.pid, NULL).huge);
+}
+
+/* Maps text alone in its span of page tables, and takes it away, again and again. */
+static void map_and_unmap(void)
+{
+	int fd = open(FIXTURES "/libtext.so", O_RDONLY | O_CLOEXEC);
+	unsigned char *there = (unsigned char *)(1ul << 45), *text;
+
+	for (;;) {
+		text = mmap(there, 4 * REGION, PROT_READ | PROT_EXEC,
+			    MAP_PRIVATE | MAP_FIXED_NOREPLACE, fd, 0);
+		if (text != there)
+			_exit(1);
+		__asm__ volatile("" : : "r"(text[REGION]), "r"(text[2 * REGION]));
+		munmap(text, 4 * REGION);
+	}
+}
+
+TEST_F_TIMEOUT(rollback, of_a_process_that_unmaps, 900)
+{
+	int rounds, status, err;
+	pid_t pid = fork();
+
+	if (!pid)
+		map_and_unmap();
+	for (rounds = 0; rounds < 500; rounds++) {
+		err = roll_back(pid);
+		EXPECT_TRUE(!err || err == -EBUSY) {
+			TH_LOG("error %d", err);
+		}
+	}
+	kill(pid, SIGKILL);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_TRUE(WIFSIGNALED(status));
+}
+
+/* Killed in the middle, it leaves nothing pinned: the module must go, see the teardown. */
+TEST_F_TIMEOUT(rollback, of_all_and_killed, 900)
+{
+	int rounds;
+	pid_t pid;
+
+	if (!unload_drops(FIXTURES))
+		SKIP(return, "huge pages of a tmpfs stay");
+	for (rounds = 0; rounds < 50; rounds++) {
+		pid = fork();
+		if (!pid) {
+			for (;;)
+				write_text(ROLLBACK, "all\n");
+		}
+		sleep_ms(rounds % 10);
+		kill(pid, SIGKILL);
+		ASSERT_EQ(pid, waitpid(pid, NULL, 0));
+	}
+	EXPECT_TRUE(is_right(&self->child));
 }
 
 /* Threads of text that is taken away, made huge and taken away again notice nothing. */

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "advice.h"
@@ -107,40 +106,60 @@ static char *about_offset(const struct text_run *run, const struct process *proc
 
 /* ---- Who writes ---- */
 
-static bool is_same_file(const char *path, const struct smaps_mapping *mapping)
+/* What fdinfo says: "flags:	0100002", "ino:	1234"; 0 where it does not say. */
+struct open_file {
+	unsigned long flags;
+	uint64_t inode;
+};
+
+static bool read_open_file(unsigned int pid, const char *fd, struct open_file *open)
+{
+	FILE *file = sysroot_open("/proc/%u/fdinfo/%s", pid, fd);
+	char *line = NULL;
+	size_t size = 0;
+
+	memset(open, 0, sizeof(*open));
+	if (!file)
+		return false;
+	while (getline(&line, &size, file) > 0) {
+		if (strncmp(line, "flags:", 6) == 0)
+			open->flags = strtoul(line + 6, NULL, 8);
+		if (strncmp(line, "ino:", 4) == 0)
+			open->inode = strtoull(line + 4, NULL, 10);
+	}
+	free(line);
+	fclose(file);
+	return true;
+}
+
+/*
+ * In stored trees links lead nowhere, but they have the name. Nor is any followed
+ * that may lead to a server which does not answer.
+ */
+static bool leads_to(const char *path, const struct smaps_mapping *mapping)
 {
 	char target[PATH_MAX];
-	struct stat status;
+	struct statx status;
 	ssize_t length;
 
-	/* In stored trees links lead nowhere, but they have the name. */
 	length = readlink(path, target, sizeof(target) - 1);
 	if (length < 0)
 		return false;
 	target[length] = '\0';
 	if (strcmp(target, mapping->path) == 0)
 		return true;
-	return stat(path, &status) == 0 && S_ISREG(status.st_mode) &&
-	       status.st_ino == mapping->inode && major(status.st_dev) == mapping->major &&
-	       minor(status.st_dev) == mapping->minor;
+	return statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_INO, &status) == 0 &&
+	       status.stx_ino == mapping->inode && status.stx_dev_major == mapping->major &&
+	       status.stx_dev_minor == mapping->minor;
 }
 
-/* flags:	0100002 */
-static bool is_open_for_writing(unsigned int pid, const char *fd)
+static bool is_open_for_writing(unsigned int pid, const char *fd, const char *path,
+				const struct smaps_mapping *mapping)
 {
-	FILE *file = sysroot_open("/proc/%u/fdinfo/%s", pid, fd);
-	unsigned long flags = 0;
-	char *line = NULL;
-	size_t size = 0;
+	struct open_file open;
 
-	if (!file)
-		return false;
-	while (getline(&line, &size, file) > 0)
-		if (strncmp(line, "flags:", 6) == 0)
-			flags = strtoul(line + 6, NULL, 8);
-	free(line);
-	fclose(file);
-	return (flags & O_ACCMODE) != O_RDONLY;
+	return read_open_file(pid, fd, &open) && (open.flags & O_ACCMODE) != O_RDONLY &&
+	       (!open.inode || open.inode == mapping->inode) && leads_to(path, mapping);
 }
 
 static bool has_open_for_writing(unsigned int pid, const struct smaps_mapping *mapping)
@@ -152,8 +171,8 @@ static bool has_open_for_writing(unsigned int pid, const struct smaps_mapping *m
 
 	while (directory && !found && (entry = readdir(directory))) {
 		link = say("%s/%s", path, entry->d_name);
-		found = entry->d_name[0] != '.' && is_same_file(link, mapping) &&
-			is_open_for_writing(pid, entry->d_name);
+		found = entry->d_name[0] != '.' &&
+			is_open_for_writing(pid, entry->d_name, link, mapping);
 		free(link);
 	}
 	if (directory)

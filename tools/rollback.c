@@ -8,8 +8,8 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "hugetext.h"
 #include "knob.h"
@@ -19,8 +19,8 @@
 
 /* What is counted: the huge text of one process, of one file, or of all. */
 struct scope {
-	unsigned int pid;	/* 0: of all processes */
-	const struct stat *file;	/* NULL: of all files */
+	unsigned int pid;			/* 0: of all processes */
+	const struct smaps_mapping *file;	/* a mapping of it; NULL: of all files */
 };
 
 struct count {
@@ -30,13 +30,52 @@ struct count {
 	size_t unread;
 };
 
-static bool is_of_file(const struct smaps_mapping *mapping, const struct stat *file)
+static bool is_of_file(const struct smaps_mapping *mapping, const struct smaps_mapping *file)
 {
-	return mapping->inode == file->st_ino && mapping->major == major(file->st_dev) &&
-	       mapping->minor == minor(file->st_dev);
+	return mapping->inode == file->inode && mapping->major == file->major &&
+	       mapping->minor == file->minor;
 }
 
-static void count_process(struct count *count, unsigned int pid, const struct stat *file)
+/* For the mapping that starts at @start. */
+static void take_mapping(const struct smaps_mapping *mapping, void *data)
+{
+	struct smaps_mapping *wanted = data;
+
+	if (mapping->start == wanted->start)
+		*wanted = *mapping;
+}
+
+/*
+ * The file as /proc names it: the device of stat(2) is another one on btrfs and
+ * overlayfs, so a mapping of our own has to tell. False with errno set.
+ */
+static bool identify(const char *path, struct smaps_mapping *file)
+{
+	unsigned long not_understood;
+	FILE *maps = NULL;
+	uint64_t size;
+	void *mapped;
+	int fd = open_regular(path, &size);
+
+	if (fd < 0)
+		return false;
+	memset(file, 0, sizeof(*file));
+	mapped = mmap(NULL, 1, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (mapped != MAP_FAILED)
+		maps = fopen("/proc/self/maps", "re");
+	if (maps) {
+		file->start = (uintptr_t)mapped;
+		smaps_read(maps, take_mapping, file, &not_understood);
+		fclose(maps);
+	}
+	if (mapped != MAP_FAILED)
+		munmap(mapped, 1);
+	close(fd);
+	return file->inode;
+}
+
+static void count_process(struct count *count, unsigned int pid,
+			  const struct smaps_mapping *file)
 {
 	unsigned long not_understood;
 	struct process process;
@@ -70,6 +109,7 @@ static void count_scope(struct count *count, const struct scope *scope)
 		return;
 	}
 	pids = process_list(&nr);
+	count->unread = !pids;
 	for (i = 0; pids && i < nr; i++)
 		if (process_may_have_huge(pids[i]))
 			count_process(count, pids[i], scope->file);
@@ -80,7 +120,7 @@ static void count_scope(struct count *count, const struct scope *scope)
 static const char *why_left(const struct count *after, const struct scope *scope, int error)
 {
 	if (error == EOPNOTSUPP || (after->kb && after->shmem_kb == after->kb))
-		return "on a tmpfs huge pages are the only copy of the file; they go with it";
+		return "hugetext serves no files there; on a tmpfs they are the only copy of the file";
 	if (error == ENOMEM)
 		return "no memory, or the process changes its mappings all the time: try again";
 	if (error == EBUSY)
@@ -153,14 +193,16 @@ static int roll_back_process(const char *argument, uint64_t pid)
 
 static int roll_back_file(const char *argument)
 {
-	struct stat status;
-	struct scope scope = { .file = &status };
-	char *path = realpath(argument, NULL);
+	struct smaps_mapping file;
+	struct scope scope = { .file = &file };
+	char *path;
 	int result;
 
-	if (!path || stat(path, &status)) {
-		complain("rollback: '%s' is neither a process id nor a file: %s", argument,
-			 strerror(errno));
+	errno = 0;
+	path = realpath(argument, NULL);
+	if (!path || !identify(path, &file)) {
+		complain("rollback: '%s' is neither a process id nor a file that can be mapped: %s",
+			 argument, errno ? error_text(errno) : "/proc does not tell of it");
 		free(path);
 		return HUGETEXT_TROUBLE;
 	}

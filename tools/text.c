@@ -231,18 +231,18 @@ static const char *reason_told(const struct kernel_line *line)
 
 /* False: the module said nothing of this mapping. */
 static bool add_told(struct text *text, unsigned int pid, const struct text_mapping *mapping,
-		     const struct kernel_text *kernel)
+		     const struct kernel_text *kernel, size_t first_line)
 {
 	size_t i, before = text->nr;
 
-	for (i = 0; i < kernel->nr; i++) {
+	for (i = first_line; i < kernel->nr && kernel->line[i].pid == pid &&
+	     kernel->line[i].start < mapping->smaps.end; i++) {
 		const struct kernel_line *line = &kernel->line[i];
-		struct text_run *run = NULL;
+		struct text_run *run;
 
-		if (line->pid == pid)
-			run = add(text, max(line->start, mapping->smaps.start),
-				  min(line->end, mapping->smaps.end), line->state,
-				  reason_told(line), mapping);
+		run = add(text, max(line->start, mapping->smaps.start),
+			  min(line->end, mapping->smaps.end), line->state,
+			  reason_told(line), mapping);
 		if (run)
 			run->told = true;
 	}
@@ -253,12 +253,21 @@ void text_read(struct text *text, const struct process *process, const struct st
 	       const struct kernel_text *kernel)
 {
 	bool thp_disabled = process_disables_thp(process->pid);
-	size_t i;
+	size_t i, line = 0;
 
 	memset(text, 0, sizeof(*text));
-	for (i = 0; i < process->nr_mappings; i++)
-		if (!add_told(text, process->pid, &process->mapping[i], kernel))
-			work_out(text, &process->mapping[i], state, thp_disabled);
+	while (line < kernel->nr && kernel->line[line].pid != process->pid)
+		line++;
+	for (i = 0; i < process->nr_mappings; i++) {
+		const struct text_mapping *mapping = &process->mapping[i];
+
+		/* Both ascend by address. */
+		while (line < kernel->nr && kernel->line[line].pid == process->pid &&
+		       kernel->line[line].end <= mapping->smaps.start)
+			line++;
+		if (!add_told(text, process->pid, mapping, kernel, line))
+			work_out(text, mapping, state, thp_disabled);
+	}
 }
 
 void text_free(struct text *text)

@@ -41,7 +41,7 @@ struct text {
 	size_t nr;
 };
 
-/* What the module tells of all processes. */
+/* What the module tells of all processes, those of one together and ascending. */
 struct kernel_text {
 	struct kernel_line *line;
 	size_t nr;
