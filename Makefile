@@ -33,6 +33,8 @@ help:
 	@echo 'sudo make check        every check; make check-fast: those that take seconds;'
 	@echo '                       KERNELS="6.1 7.3" leaves out the other kernels'
 	@echo 'sudo make soak         writers at text that is huge, for an hour (SECONDS=3600, KERNEL=6.1, SEED=)'
+	@echo 'sudo make coverage     how much of the text of real programs becomes huge, for'
+	@echo '                       Documentation/coverage.rst; KERNELS= and PROGRAMS= measure less, and write nothing'
 	@echo 'make vm [KERNEL=6.1]   a shell in the virtual machine, with the module and the command'
 	@echo 'make update            look for newer kernels and packages than those in build/cache'
 	@echo 'make clean             removes what was built; make distclean: what was fetched, too'
@@ -93,6 +95,10 @@ soak:
 		"HUGETEXT_WRITERS_SECONDS=$(SECONDS) $(if $(SEED),HUGETEXT_WRITERS_SEED=$(SEED))"
 	selftests/vm/crash $(KERNEL) $$(($(SECONDS) / 600 + 1))
 
+coverage:
+	selftests/vm/setup check
+	selftests/coverage/coverage $(if $(KERNELS)$(PROGRAMS),,--write) $(KERNELS)
+
 vm:
 	selftests/vm/setup demo
 	selftests/vm/build $(KERNEL)
@@ -108,5 +114,5 @@ clean:
 distclean:
 	rm -rf $(BUILD)
 
-.PHONY: all help tools module no-module install uninstall demo check check-fast soak vm
+.PHONY: all help tools module no-module install uninstall demo check check-fast soak coverage vm
 .PHONY: update clean distclean
