@@ -24,5 +24,5 @@ SELECT 'balances', a = d, b = d, t = d, n FROM
 	(SELECT sum(tbalance) AS t FROM pgbench_tellers) AS tellers,
 	(SELECT sum(delta) AS d, count(*) AS n FROM pgbench_history) AS history;
 SELECT 'deltas', sum(delta), sum(aid) FROM pgbench_history;
-\echo backend :pid
+\echo backend :backend
 \echo done
