@@ -107,6 +107,7 @@ vm:
 update:
 	selftests/vm/fetch --update $(KERNEL)
 	selftests/vm/mkroot --update
+	$(if $(wildcard $(BUILD)/cache/root.coverage-*),selftests/vm/mkroot --update --packages selftests/coverage/packages)
 
 clean:
 	find $(BUILD) -mindepth 1 -maxdepth 1 ! -name cache ! -name lock -exec rm -rf {} +
