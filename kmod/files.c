@@ -379,13 +379,12 @@ static bool any_left(void)
 /* Drop what can be dropped; what is dirty first gets written. Return: 0 or an errno. */
 static int drop_all(struct served_file *served, struct inode *inode)
 {
-	int err = min(drop_huge_folios(served, inode), 0);
+	int err;
 
-	if (err)
-		err = filemap_write_and_wait(inode->i_mapping);
-	if (err)
-		return err;
-	return min(drop_huge_folios(served, inode), 0);
+	if (drop_huge_folios(served, inode) >= 0)
+		return 0;
+	err = filemap_write_and_wait(inode->i_mapping);
+	return err ?: min(drop_huge_folios(served, inode), 0);
 }
 
 static void take_back(struct served_file *served, struct inode *inode)

@@ -213,8 +213,8 @@ enum hugetext_why hugetext_why_weightier(enum hugetext_why a, enum hugetext_why 
  *
  * Its text is mapped by small pages from then on and marked with MADV_NOHUGEPAGE, as
  * the process could do itself. Linux before 6.12 does not regard that mark in faults:
- * there a region may become huge that is collapsed for others later. No page is unmapped that is a private copy; the page
- * cache stays as it is. Sleeps, takes the mmap lock.
+ * there a region may become huge that is collapsed for others later. No page is unmapped
+ * that is a private copy; the page cache stays as it is. Sleeps, takes the mmap lock.
  *
  * Return: 0, -EINTR when the caller is killed, -EOPNOTSUPP where the kernel's
  * do_madvise() was not found, -EBUSY where some page stayed huge, -ENOMEM.
@@ -244,7 +244,8 @@ extern const struct file_operations hugetext_text_fops;
  *
  * May sleep. Return: 0; -EINVAL for anything else, -ESRCH for a process that is gone or
  * has no memory, an errno of the look-up of the path, -EINTR when the caller is killed,
- * -EBUSY where something stayed huge, -ENOMEM, -EOPNOTSUPP for files that are never served or on tmpfs.
+ * -EBUSY where something stayed huge, -ENOMEM, -EOPNOTSUPP for files that are never
+ * served or on tmpfs.
  */
 int hugetext_roll_back(const char *what);
 

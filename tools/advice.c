@@ -190,8 +190,7 @@ static void look_for_writable(const struct smaps_mapping *mapping, void *data)
 {
 	struct search *search = data;
 
-	if (mapping->write && mapping->shared && mapping->inode == search->file->inode &&
-	    mapping->major == search->file->major && mapping->minor == search->file->minor)
+	if (mapping->write && mapping->shared && smaps_same_file(mapping, search->file))
 		search->found = true;
 }
 

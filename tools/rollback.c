@@ -30,12 +30,6 @@ struct count {
 	size_t unread;
 };
 
-static bool is_of_file(const struct smaps_mapping *mapping, const struct smaps_mapping *file)
-{
-	return mapping->inode == file->inode && mapping->major == file->major &&
-	       mapping->minor == file->minor;
-}
-
 /* For the mapping that starts at @start. */
 static void take_mapping(const struct smaps_mapping *mapping, void *data)
 {
@@ -88,7 +82,7 @@ static void count_process(struct count *count, unsigned int pid,
 	for (i = 0; !error && i < process.nr_mappings; i++) {
 		const struct text_mapping *text = &process.mapping[i];
 
-		if (file && !is_of_file(&text->smaps, file))
+		if (file && !smaps_same_file(&text->smaps, file))
 			continue;
 		kb += text->huge_kb;
 		count->shmem_kb += text->smaps.shmem_huge_kb;

@@ -172,6 +172,11 @@ static void swap_lines(char **a, size_t *a_size, char **b, size_t *b_size)
 	*b_size = size;
 }
 
+bool smaps_same_file(const struct smaps_mapping *a, const struct smaps_mapping *b)
+{
+	return a->inode == b->inode && a->major == b->major && a->minor == b->minor;
+}
+
 int smaps_read(FILE *file, void (*each)(const struct smaps_mapping *mapping, void *data),
 	       void *data, unsigned long *not_understood)
 {

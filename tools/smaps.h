@@ -34,6 +34,9 @@ struct smaps_mapping {
 	const char *path;	/* as the kernel writes it: a newline is \012 */
 };
 
+/* Are both mappings of one file? */
+bool smaps_same_file(const struct smaps_mapping *a, const struct smaps_mapping *b);
+
 /**
  * smaps_read() - read maps, smaps or smaps_rollup
  * @file: where from
